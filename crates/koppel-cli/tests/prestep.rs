@@ -30,11 +30,11 @@ fn column<'a>(header: &[String], rows: &'a [Vec<f64>], name: &str) -> impl Itera
 /// The uncut system of the case at the times of these rows: names of columns, and their values.
 fn reference(case: &Case, rows: &[Vec<f64>]) -> (Vec<String>, Trajectory) {
     let config = RunConfig::new(rows[rows.len() - 1][0], rows[1][0] - rows[0][0]);
-    let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
+    let mut run = Run::new(case.reference().unwrap(), &config).unwrap();
     let mut exact = Trajectory::default();
-    simulation.run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), rows.len());
-    (simulation.columns().iter().map(|c| c.name.clone()).collect(), exact)
+    (run.columns().iter().map(|c| c.name.clone()).collect(), exact)
 }
 
 /// Genser 2020, (3.9) and (3.10), against the uncut system of the case.

@@ -56,9 +56,9 @@ fn main() {
 }
 
 /// Microseconds per macro step.
-fn microseconds(simulation: &mut Run, steps: u64) -> f64 {
+fn microseconds(run: &mut Run, steps: u64) -> f64 {
     let begin = Instant::now();
-    simulation.advance_by(steps).unwrap();
+    run.advance_by(steps).unwrap();
     begin.elapsed().as_secs_f64() * 1e6 / steps as f64
 }
 

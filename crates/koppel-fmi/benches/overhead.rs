@@ -75,13 +75,13 @@ fn main() {
 }
 
 /// Takes so many steps as a whole run takes them.
-fn drive(simulation: &mut Run, steps: u64) {
-    let end = simulation.index() + steps;
-    let mut watch = |simulation: &mut Run| {
-        let left = end - simulation.index();
+fn drive(run: &mut Run, steps: u64) {
+    let end = run.index() + steps;
+    let mut watch = |run: &mut Run| {
+        let left = end - run.index();
         Ok(if left == 0 { Flow::Stop } else { Flow::ContinueFor(left.min(64)) })
     };
-    simulation.run(&mut Nothing, &mut watch).unwrap();
+    run.run(&mut Nothing, &mut watch).unwrap();
 }
 
 /// A ring in which every instance is pushed by a tenth of its neighbour's way.

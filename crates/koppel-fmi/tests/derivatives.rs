@@ -163,11 +163,11 @@ fn texts_of_fmi_2_are_carried() {
         .connect(Connection::new("b.told", "c.label"))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     // At the start all tell before anybody hears.
-    assert_eq!(simulation.message("c.told").unwrap(), Message::Text("mass".into()));
-    simulation.advance().unwrap();
-    assert_eq!(simulation.message("c.told").unwrap(), Message::Text("source".into()));
+    assert_eq!(run.message("c.told").unwrap(), Message::Text("mass".into()));
+    run.advance().unwrap();
+    assert_eq!(run.message("c.told").unwrap(), Message::Text("source".into()));
     let mut loud = instance(&fmu, "loud");
     loud.initialize(0.0).unwrap();
     loud.receive(0, &Message::Text("new".into())).unwrap();

@@ -50,9 +50,9 @@ fn run(a: Box<dyn Subsystem>, b: Box<dyn Subsystem>) -> [f64; 4] {
         .add_boxed("b", b)
         .connect(Connection::new("a.x", "b.F").gain(4.0))
         .connect(Connection::new("b.x", "a.F").gain(4.0));
-    let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
-    simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
-    let (a, b) = (simulation.outputs(0), simulation.outputs(1));
+    let mut run = Run::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
+    run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    let (a, b) = (run.outputs(0), run.outputs(1));
     [a[0], a[1], b[0], b[1]]
 }
 
@@ -177,10 +177,9 @@ fn a_model_that_gives_up_ends_the_run_with_its_words() {
     let options = Options { start_values, debug_logging: true, ..Options::default() };
     let body = CoSimulation::new(&Fmu::open(&path).unwrap(), &options).unwrap();
     let system = SystemBuilder::new().add("body", body).build().unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     // Before the first step is done that is a failure.
-    let error =
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("asks to end the simulation at 0 s\n"), "{error}");
     assert!(error.ends_with("the mass must be positive"), "{error}");
 }
@@ -268,11 +267,11 @@ fn outputs_at_the_start_are_those_after_initialization() {
             for (from, to) in [("left.x", "right.x"), ("left.v", "right.v"), ("right.F", "left.F")] {
                 system = system.connect(Connection::new(from, to));
             }
-            let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
+            let mut run = Run::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
             let mut table = Trajectory::default();
-            simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+            run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             let value = |row: usize, name: &str| {
-                table.rows[row][simulation.columns().iter().position(|c| c.name == name).unwrap()]
+                table.rows[row][run.columns().iter().position(|c| c.name == name).unwrap()]
             };
             // The right mass is at 0, the left one at 0.1 m: F = ck (0 - 0.1 m).
             assert_eq!([value(0, "left.x"), value(0, "right.F"), value(0, "left.F")], [0.1, -2e4, -2e4]);

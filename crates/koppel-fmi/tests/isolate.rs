@@ -46,10 +46,10 @@ fn dual_mass(fmus: [&Arc<Fmu>; 2], is_isolated: bool, config: &RunConfig) -> Vec
         .connect(Connection::new("right.v", "left.F"))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    let columns = simulation.columns().len();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let columns = run.columns().len();
     (0..columns).flat_map(|column| table.column(column).map(f64::to_bits).collect::<Vec<u64>>()).collect()
 }
 

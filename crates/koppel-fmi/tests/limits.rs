@@ -38,10 +38,9 @@ fn run(fmu: &TestFmu, config: &RunConfig, push: Option<ExternalConfig>) -> Resul
         Some(signal) => system.external("left.F", signal),
         None => system.connect(Connection::new("right.v", "left.F")),
     };
-    let mut simulation =
-        Run::new(system.build().unwrap(), config).map_err(|error| format!("before: {error}"))?;
-    while !simulation.is_done() {
-        simulation.advance().map_err(|error| error.to_string())?;
+    let mut run = Run::new(system.build().unwrap(), config).map_err(|error| format!("before: {error}"))?;
+    while !run.is_done() {
+        run.advance().map_err(|error| error.to_string())?;
     }
     Ok(())
 }

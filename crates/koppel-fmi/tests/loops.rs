@@ -51,13 +51,13 @@ fn outputs_are_iterated_without_roll_back() {
     let fmu = fmu(&[]);
     let fresh = RunConfig { reading: Reading::Fresh, ..config(None) };
     for config in [config(Some(IterationKind::Outputs)), fresh] {
-        let mut simulation = Run::new(system(&fmu), &config).unwrap();
+        let mut run = Run::new(system(&fmu), &config).unwrap();
         let mut x: f64 = 1.0;
-        while !simulation.is_done() {
-            let id = simulation.graph().find("box").unwrap();
-            let found = simulation.outputs(id)[0];
+        while !run.is_done() {
+            let id = run.graph().find("box").unwrap();
+            let found = run.outputs(id)[0];
             assert!((found - x / 7.0).abs() < 1e-7, "{found} {}", x / 7.0);
-            simulation.advance().unwrap();
+            run.advance().unwrap();
             x -= STEP * 3.0 / 7.0 * x;
         }
     }
@@ -67,12 +67,12 @@ fn outputs_are_iterated_without_roll_back() {
 fn it_is_told_beforehand_what_can_be_iterated() {
     let fmu = fmu(&[]);
     let plain = config(None);
-    let mut simulation = Run::new(system(&fmu), &plain).unwrap();
-    let report = structure(&mut simulation).unwrap();
+    let mut run = Run::new(system(&fmu), &plain).unwrap();
+    let report = structure(&mut run).unwrap();
     let part = report.subsystems.iter().find(|s| s.name == "box").unwrap();
     assert_eq!((part.told, part.can_roll_back), (Source::Probing, false));
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
-    let told = zero_stability(&mut simulation, &plain);
+    let told = zero_stability(&mut run, &plain);
     assert!((told.zero_stability_radius - 6_f64.sqrt()).abs() < 1e-4 && !told.zero_stable, "{told:?}");
     let error = Run::new(system(&fmu), &config(Some(IterationKind::Step))).err().unwrap();
     assert!(error.to_string().contains("`box` cannot roll back"), "{error}");
@@ -83,8 +83,8 @@ fn an_fmu_that_does_not_follow_its_inputs_between_steps_is_refused() {
     let fmu = fmu(&["-DLAZY"]);
     let fresh = RunConfig { reading: Reading::Fresh, ..config(None) };
     for config in [config(Some(IterationKind::Outputs)), fresh] {
-        let mut simulation = Run::new(system(&fmu), &config).unwrap();
-        let error = simulation.advance().unwrap_err().to_string();
+        let mut run = Run::new(system(&fmu), &config).unwrap();
+        let error = run.advance().unwrap_err().to_string();
         assert!(error.contains("`box` does not evaluate its outputs again"), "{error}");
     }
 }

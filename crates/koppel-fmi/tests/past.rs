@@ -89,9 +89,9 @@ fn iterated(otherwise: Otherwise, max_iterations: u32) -> Option<IterationConfig
 
 /// Runs and returns the notes taken in the run itself, after what was tried before it.
 fn run((system, notes): (System, Notes), config: &RunConfig) -> Vec<Note> {
-    let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
+    let mut run = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
     let before = notes.lock().unwrap().len();
-    simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     let all = notes.lock().unwrap().clone();
     check(&all);
     all[before..].to_vec()
@@ -195,23 +195,23 @@ fn after_probing_and_in_repetitions_the_past_may_be_forgotten() {
 #[test]
 fn what_a_user_saves_is_kept_in_mind_and_checkpoints_are_not() {
     let (system, notes) = pair(2, 1);
-    let mut simulation = Run::new(system, &RunConfig::new(2.0, STEP)).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(2.0, STEP)).unwrap();
     let (mut checkpoint, mut state) = (RunState::new(Horizon::Elsewhere), RunState::default());
-    let steps = |simulation: &mut Run, count: u64| {
+    let steps = |run: &mut Run, count: u64| {
         notes.lock().unwrap().clear();
-        simulation.advance_by(count).unwrap();
+        run.advance_by(count).unwrap();
         let notes = notes.lock().unwrap();
         (notes.len(), held(&notes).len())
     };
-    steps(&mut simulation, 3);
-    simulation.save(&mut checkpoint).unwrap();
-    assert_eq!(steps(&mut simulation, 3), (3, 0));
-    simulation.save(&mut state).unwrap();
-    assert_eq!(steps(&mut simulation, 3), (3, 2));
-    simulation.restore(&state).unwrap();
-    assert_eq!(steps(&mut simulation, 3), (3, 2));
+    steps(&mut run, 3);
+    run.save(&mut checkpoint).unwrap();
+    assert_eq!(steps(&mut run, 3), (3, 0));
+    run.save(&mut state).unwrap();
+    assert_eq!(steps(&mut run, 3), (3, 2));
+    run.restore(&state).unwrap();
+    assert_eq!(steps(&mut run, 3), (3, 2));
     drop(state);
-    assert_eq!(steps(&mut simulation, 3), (3, 0));
+    assert_eq!(steps(&mut run, 3), (3, 0));
 }
 
 /// Model exchange: the end of a step of the solver.
@@ -251,10 +251,10 @@ fn an_fmu_that_restarts_where_it_may_not_forget_moves() {
             false => instantiate_any(&open, &options).unwrap(),
         };
         let system = SystemBuilder::new().add_boxed("a", a).build().unwrap();
-        let mut simulation = Run::new(system, &RunConfig::new(3.0, STEP)).unwrap();
-        let x = simulation.columns().iter().position(|column| column.name == "a.x").unwrap();
+        let mut run = Run::new(system, &RunConfig::new(3.0, STEP)).unwrap();
+        let x = run.columns().iter().position(|column| column.name == "a.x").unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table.column(x).collect::<Vec<f64>>()
     };
     let right = positions(&[], false);

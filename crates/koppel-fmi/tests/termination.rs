@@ -59,11 +59,11 @@ fn pair(version: u32, misbehave: f64, is_isolated: bool) -> System {
 
 /// How a run ends, times of its rows, and the columns `b.x` and `a.x`, as far as they exist.
 fn run(system: System, config: &RunConfig) -> (Ending, Vec<f64>, Vec<Vec<f64>>) {
-    let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
-    let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
+    let mut run = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
+    let of = |name: &str| run.columns().iter().position(|column| column.name == name);
     let columns: Vec<usize> = ["b.x", "a.x"].into_iter().filter_map(of).collect();
     let mut table = Trajectory::default();
-    let ending = simulation.run(&mut table, &mut |_| Ok(Flow::ContinueFor(1000)));
+    let ending = run.run(&mut table, &mut |_| Ok(Flow::ContinueFor(1000)));
     let ending = ending.unwrap_or_else(|error| panic!("{error}"));
     let columns = columns.into_iter().map(|column| table.column(column).collect()).collect();
     (ending, table.times, columns)

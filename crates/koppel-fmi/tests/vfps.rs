@@ -65,11 +65,11 @@ fn vfps(stop: f64, step: f64) -> RunConfig {
 }
 
 /// Positions of both masses at the communication points.
-fn positions(simulation: &mut Run) -> Vec<[f64; 2]> {
-    let of = |name: &str| simulation.columns().iter().position(|c| c.name == name).unwrap();
+fn positions(run: &mut Run) -> Vec<[f64; 2]> {
+    let of = |name: &str| run.columns().iter().position(|c| c.name == name).unwrap();
     let (a, b) = (of("a.x"), of("b.x"));
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
     table.column(a).zip(table.column(b)).map(|(a, b)| [a, b]).collect()
 }
 
@@ -136,13 +136,13 @@ fn isolated_fmus_give_the_same_bits_on_one_thread_or_many() {
     let outside = Pair { is_isolated: true, ..inside.clone() };
     let config = RunConfig { threads: Parallel::Never, ..vfps(5.0, STEP) };
     let expected = run(inside.system([&two, &three]), &config);
-    let mut simulation = Run::new(outside.system([&two, &three]), &vfps(5.0, STEP)).unwrap();
-    assert!(simulation.probing().iter().all(|report| report.order.is_some() && report.reason.is_none()));
-    assert!(positions(&mut simulation) == expected, "the same bits");
+    let mut run = Run::new(outside.system([&two, &three]), &vfps(5.0, STEP)).unwrap();
+    assert!(run.probing().iter().all(|report| report.order.is_some() && report.reason.is_none()));
+    assert!(positions(&mut run) == expected, "the same bits");
     // Ten nodes of four sub-steps; the FMU itself has counted, too.
-    let calls: Vec<u64> = simulation.statistics().shares.iter().map(|share| share.step_calls).collect();
+    let calls: Vec<u64> = run.statistics().shares.iter().map(|share| share.step_calls).collect();
     assert_eq!(calls, [10 * 10 * 4, 10 * 10]);
-    let probing: Vec<u64> = simulation.probing().iter().map(|report| report.step_calls).collect();
+    let probing: Vec<u64> = run.probing().iter().map(|report| report.step_calls).collect();
     assert!(probing.iter().all(|calls| *calls > 300), "{probing:?}");
 }
 
@@ -171,18 +171,18 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     let without = run(pair.system([&forgetful, &three]), &config);
     let store = Remembered::default();
     for round in 0..2 {
-        let mut simulation = Run::prepared(
+        let mut run = Run::prepared(
             pair.system([&forgetful, &three]),
             &config,
             Preparation { store: Some(&store), copies: None },
         )
         .unwrap();
-        for report in simulation.probing() {
+        for report in run.probing() {
             assert_eq!(report.from_cache, round == 1, "{report:?}");
             assert_eq!(report.step_calls == 0, round == 1, "{report:?}");
             assert!(report.error.unwrap() < 1e-3 && !report.poles.is_empty());
         }
-        assert!(positions(&mut simulation) == without, "the same bits in round {round}");
+        assert!(positions(&mut run) == without, "the same bits in round {round}");
     }
     let recalled = *store.recalled.lock().unwrap();
     assert!(recalled >= 4, "{recalled}");
@@ -228,8 +228,8 @@ fn an_fmu_with_one_instance_is_not_excited_unless_that_is_said() {
     let (only, other) = (TestFmu::two(&only_one()), TestFmu::three(MASS3));
     for (probe, is_isolated) in [(None, false), (None, true), (Some(true), false)] {
         let pair = Pair { substeps: 4, probe, is_isolated, ..Pair::default() };
-        let simulation = Run::new(pair.system([&only, &other]), &vfps(1.0, 0.05)).unwrap();
-        let report = &simulation.probing()[0];
+        let run = Run::new(pair.system([&only, &other]), &vfps(1.0, 0.05)).unwrap();
+        let report = &run.probing()[0];
         assert_eq!(report.reason.is_none(), probe == Some(true), "{report:?}");
         if probe.is_none() {
             assert!(report.reason.as_ref().unwrap().contains("one instance per process"), "{report:?}");
@@ -254,9 +254,9 @@ fn failures_in_probing_leave_the_run_alone() {
         ("exit", &saves, 12, true),
     ] {
         let pair = Pair { substeps: 4, misbehave, is_isolated, ..Pair::default() };
-        let mut simulation =
+        let mut coupled =
             Run::new(pair.system([&good, fmu]), &config).unwrap_or_else(|e| panic!("{what}: {e}"));
-        let reports = simulation.probing();
+        let reports = coupled.probing();
         if what == "not a number" {
             // What is linear shows it within eight steps, before anything goes wrong; behind stairs it does not.
             assert!(reports[1].reason.is_none(), "{what}: {:?}", reports[1]);
@@ -266,7 +266,7 @@ fn failures_in_probing_leave_the_run_alone() {
             assert!(reason.contains(words), "{what}: {reason}");
         }
         assert!(reports[0].reason.is_none(), "{what}: {:?}", reports[0]);
-        let seen = positions(&mut simulation);
+        let seen = positions(&mut coupled);
         let well = Pair { substeps: 4, ..Pair::default() };
         let exact =
             run(well.system([&good, fmu]), &RunConfig { record_every: 50, ..RunConfig::new(0.4, 1e-3) });
@@ -294,8 +294,8 @@ fn ranges_come_from_the_subsystem_alone() {
     let (a, b) = (TestFmu::three(&nominal), TestFmu::two(&mass2()));
     let pair = Pair { substeps: 4, ..Pair::default() };
     let reports = |stop: f64| {
-        let simulation = Run::new(pair.system([&a, &b]), &vfps(stop, 0.05)).unwrap();
-        simulation.probing().to_vec()
+        let run = Run::new(pair.system([&a, &b]), &vfps(stop, 0.05)).unwrap();
+        run.probing().to_vec()
     };
     let (short, long) = (reports(0.5), reports(50.0));
     let words = |k: usize| short[0].outputs[k].from.words();

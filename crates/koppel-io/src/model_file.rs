@@ -11,8 +11,8 @@ use crate::{Error, Result};
 
 /// True if the run has models that can be written.
 #[must_use]
-pub fn has_models(simulation: &Run) -> bool {
-    !simulation.learned().is_empty() || !simulation.models().is_empty()
+pub fn has_models(run: &Run) -> bool {
+    !run.learned().is_empty() || !run.models().is_empty()
 }
 
 /// What the run has learned of its subsystems, or else the models it has used, as the text of a file.
@@ -20,14 +20,14 @@ pub fn has_models(simulation: &Run) -> bool {
 /// # Errors
 ///
 /// If a model cannot be written as text.
-pub fn models(simulation: &Run, title: &str) -> std::result::Result<String, toml::ser::Error> {
+pub fn models(run: &Run, title: &str) -> std::result::Result<String, toml::ser::Error> {
     let mut text = format!(
         "# Models of {}, t = {} s. Use: coupling = {{ method = \"prestep\", model = {{ file = \"...\" }} }}\n",
         title.replace('\n', " "),
-        simulation.time()
+        run.time()
     );
-    let learned = simulation.learned();
-    if learned.is_empty() { add_all(&mut text, &simulation.models()) } else { add_all(&mut text, &learned) }?;
+    let learned = run.learned();
+    if learned.is_empty() { add_all(&mut text, &run.models()) } else { add_all(&mut text, &learned) }?;
     Ok(text)
 }
 
@@ -36,9 +36,8 @@ pub fn models(simulation: &Run, title: &str) -> std::result::Result<String, toml
 /// # Errors
 ///
 /// If the file cannot be written.
-pub fn write_models(path: &Path, simulation: &Run, title: &str) -> Result<()> {
-    let text =
-        models(simulation, title).map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
+pub fn write_models(path: &Path, run: &Run, title: &str) -> Result<()> {
+    let text = models(run, title).map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);

@@ -148,14 +148,14 @@ impl System {
             session.choose(&|_| {}, &tell)?;
             session.choose_filters()?;
             let session = session.trial();
-            let simulation = session.simulation();
+            let run = session.build_run();
             remarks.extend(session.warnings_of_fmus());
-            let mut simulation = simulation?;
-            remarks.extend(simulation.remarks());
-            session.excite_unknown(&mut simulation, &|_| {})?;
+            let mut run = run?;
+            remarks.extend(run.remarks());
+            session.excite_unknown(&mut run, &|_| {})?;
             let copy = || session.copy_to_walk();
             let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
-            let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+            let forecast = Forecast::of(&mut run, &session.spec.run, &options);
             remarks.extend(session.warnings_of_fmus());
             Ok(forecast)
         };
@@ -191,16 +191,16 @@ fn run(
             remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
         }
     };
-    let mut run = session.start(start, &tell)?;
-    let (columns, messages) = (run.simulation.columns(), run.simulation.message_columns());
+    let mut prepared = session.start(start, &tell)?;
+    let (columns, messages) = (prepared.run.columns(), prepared.run.message_columns());
     let mut rows = Columns::new(columns.len(), messages.len());
     let numbers = columns.iter().map(|column| (column.name.clone(), column.unit.clone()));
     let names = numbers.chain(messages.iter().map(|column| (column.name.clone(), None))).collect();
     let (begin, end) = (session.spec.run.start, session.spec.run.stop);
-    let mut watch = |simulation: &mut Run, _: u64| Ok(look.at((simulation.time() - begin) / (end - begin)));
-    let failure = run.run(&mut rows, &mut watch).err();
-    let certificate = run.certificate(failure.is_none());
-    Ok(Ran { rows, names, certificate, statistics: run.simulation.statistics(), failure })
+    let mut watch = |run: &mut Run, _: u64| Ok(look.at((run.time() - begin) / (end - begin)));
+    let failure = prepared.run(&mut rows, &mut watch).err();
+    let certificate = prepared.certificate(failure.is_none());
+    Ok(Ran { rows, names, certificate, statistics: prepared.run.statistics(), failure })
 }
 
 /// Looks after signals and progress, which need the interpreter, now and then.

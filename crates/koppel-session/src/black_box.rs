@@ -24,9 +24,9 @@ impl Session {
     /// # Errors
     ///
     /// If the consistent start is not found again afterwards.
-    pub fn excite_unknown(&self, simulation: &mut Run, progress: &(dyn Fn(&str) + Sync)) -> Result<()> {
+    pub fn excite_unknown(&self, run: &mut Run, progress: &(dyn Fn(&str) + Sync)) -> Result<()> {
         let store = self.cache.as_deref().map(|cache| cache as &dyn ProbeStore);
-        let done = simulation.workbench().excite_unknown(&self.spared(), store, progress);
+        let done = run.workbench().excite_unknown(&self.spared(), store, progress);
         done.map_err(|error| self.spec.blame(*error))
     }
 

@@ -95,11 +95,11 @@ impl Session {
     /// # Errors
     ///
     /// If the parts do not fit together, or no consistent start is found.
-    pub fn simulation(&self) -> Result<Run> {
+    pub fn build_run(&self) -> Result<Run> {
         if self.spec.is_open() {
             let mut session = self.clone();
             session.choose_settings(&|_| {})?;
-            return session.simulation();
+            return session.build_run();
         }
         if self.spec.connections().any(is_open) {
             let mut session = self.clone();

@@ -136,7 +136,7 @@ impl Session {
         let mut copy = Session { journals: None, log: None, ..self.trial() };
         copy.spec.run = config.clone();
         copy.spec.steps = Steps::Given;
-        copy.simulation()
+        copy.build_run()
     }
 
     fn task(&self, excluded: &[Excluded]) -> Task {

@@ -24,15 +24,10 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Refuses a run that is not zero-stable, unless that is accepted.
-    pub(crate) fn new(
-        simulation: &mut Run,
-        session: &Session,
-        is_accepted: bool,
-        tell: Tell<'_>,
-    ) -> Result<Self> {
+    pub(crate) fn new(run: &mut Run, session: &Session, is_accepted: bool, tell: Tell<'_>) -> Result<Self> {
         let config = &session.spec.run;
-        let stride = (simulation.steps() / LOOKS).max(1);
-        let mut guard = Guard { config: None, stride, due: simulation.index() + stride };
+        let stride = (run.steps() / LOOKS).max(1);
+        let mut guard = Guard { config: None, stride, due: run.index() + stride };
         if is_accepted {
             return Ok(guard);
         }
@@ -42,14 +37,14 @@ impl Guard {
             return Ok(guard);
         }
         let is_chosen = session.has_chosen_coupling();
-        if has_fmu_in_loop(simulation, session) {
+        if has_fmu_in_loop(run, session) {
             // What koppel chose was judged then, a checkpoint when its run began.
-            if simulation.index() == 0 && !is_chosen {
+            if run.index() == 0 && !is_chosen {
                 judge_copies(session, tell)?;
             }
             return Ok(guard);
         }
-        let found = zero_stability(simulation, config);
+        let found = zero_stability(run, config);
         match found.refuse_unstable(config) {
             Err(error) if is_chosen => {
                 warn(tell, error.what());
@@ -66,18 +61,18 @@ impl Guard {
 
     /// Called after macro steps; the step after which to call again.
     #[inline]
-    pub(crate) fn look(&mut self, simulation: &mut Run) -> Result<u64> {
+    pub(crate) fn look(&mut self, run: &mut Run) -> Result<u64> {
         let Some(config) = &self.config else { return Ok(u64::MAX) };
-        if simulation.index() >= self.due {
-            self.due = simulation.index() + self.stride;
-            zero_stability(simulation, config).refuse_unstable(config)?;
+        if run.index() >= self.due {
+            self.due = run.index() + self.stride;
+            zero_stability(run, config).refuse_unstable(config)?;
         }
         Ok(self.due)
     }
 }
 
-fn has_fmu_in_loop(simulation: &Run, session: &Session) -> bool {
-    let (fmus, graph) = (session.spec.fmus(), simulation.graph());
+fn has_fmu_in_loop(run: &Run, session: &Session) -> bool {
+    let (fmus, graph) = (session.spec.fmus(), run.graph());
     let is_fmu = |id: &usize| fmus.iter().any(|(name, _)| name == graph.name(*id));
     algebraic_loops(graph, Reach::ThroughFilters).iter().any(|l| l.members.iter().any(is_fmu))
 }

@@ -17,12 +17,12 @@ const GROWN: f64 = 10.0;
 
 /// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
 /// stands.
-pub(crate) fn warn(simulation: &mut Run, config: &RunConfig, tell: Tell<'_>) {
+pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
     if !is_constant {
         return;
     }
-    let Ok(system) = LinearSystem::new(simulation) else { return };
+    let Ok(system) = LinearSystem::new(run) else { return };
     if system.states() > SMALL {
         return;
     }

@@ -38,7 +38,7 @@ impl Default for Start<'_> {
 /// A run at its start.
 pub struct PreparedRun {
     /// The system.
-    pub simulation: Run,
+    pub run: Run,
     guard: Guard,
     certifier: Option<Box<Certifier>>,
 }
@@ -53,32 +53,32 @@ impl Session {
     pub fn start(&mut self, start: Start<'_>, tell: Tell<'_>) -> Result<PreparedRun> {
         self.choose(&|_| {}, tell)?;
         let filters = self.choose_filters()?;
-        let simulation = self.simulation();
+        let run = self.build_run();
         self.warnings_of_fmus().into_iter().for_each(|text| warn(tell, text));
-        let mut simulation = simulation?;
-        simulation.remarks().into_iter().for_each(|remark| warn(tell, remark));
-        let run = &self.spec.run;
-        if run.iteration.is_some() && simulation.loop_works().next().is_none() {
+        let mut run = run?;
+        run.remarks().into_iter().for_each(|remark| warn(tell, remark));
+        let config = &self.spec.run;
+        if config.iteration.is_some() && run.loop_works().next().is_none() {
             warn(tell, "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
         }
         filters.iter().for_each(|choice| note(tell, choice.words()));
         let second = if start.has_second_run { Some(self.second()?) } else { None };
         let engine = |error| Box::new(crate::Error::Engine(error));
         if let Some(state) = start.from {
-            simulation.restore(state).map_err(engine)?;
+            run.restore(state).map_err(engine)?;
         }
-        let guard = Guard::new(&mut simulation, self, start.accepts_unstable, tell).map_err(engine)?;
+        let guard = Guard::new(&mut run, self, start.accepts_unstable, tell).map_err(engine)?;
         // FMUs would have to be called.
-        let is_known = simulation.network().is_linear() || self.spec.fmus().is_empty();
+        let is_known = run.network().is_linear() || self.spec.fmus().is_empty();
         if start.looks_ahead && start.from.is_none() && !start.accepts_unstable && is_known {
-            outlook::warn(&mut simulation, run, tell);
+            outlook::warn(&mut run, config, tell);
         }
-        let mut certifier = start.is_certified.then(|| Certifier::new(&mut simulation));
+        let mut certifier = start.is_certified.then(|| Certifier::new(&mut run));
         if let Some(second) = second {
-            let with = |alone: Certifier| alone.with_second_run(&simulation, second);
+            let with = |alone: Certifier| alone.with_second_run(&run, second);
             certifier = certifier.map(with).transpose().map_err(engine)?;
         }
-        Ok(PreparedRun { simulation, guard, certifier: certifier.map(Box::new) })
+        Ok(PreparedRun { run, guard, certifier: certifier.map(Box::new) })
     }
 
     /// The same run at half the step.
@@ -86,7 +86,7 @@ impl Session {
         // Its FMUs say what those of the run say.
         let mut half = Session { journals: None, log: None, ..self.clone() };
         half.spec.run.step /= 2.0;
-        half.simulation()
+        half.build_run()
     }
 }
 
@@ -101,31 +101,28 @@ impl PreparedRun {
         recorder: &mut dyn Recorder,
         watch: &mut (dyn FnMut(&mut Run, u64) -> koppel::Result<Flow> + Send),
     ) -> koppel::Result<Ending> {
-        let PreparedRun { simulation, guard, certifier } = self;
+        let PreparedRun { run, guard, certifier } = self;
         let surroundings = koppel_fmi::Surroundings::now();
-        let ending = simulation.run(recorder, &mut |simulation| {
+        let ending = run.run(recorder, &mut |run| {
             let mut next = u64::MAX;
             if let Some(certifier) = certifier {
-                certifier.look(simulation);
+                certifier.look(run);
                 // A certificate is about every step.
-                next = simulation.index() + 1;
+                next = run.index() + 1;
             }
             // Between the parts of a step that is cut there is nothing else to do.
-            if simulation.is_inside_step() {
+            if run.is_inside_step() {
                 return Ok(Flow::Continue);
             }
-            let next = guard.look(simulation)?.min(next);
-            watch(simulation, next)
-        });
-        // Files are written next.
-        surroundings.restore();
-        ending
+        let PreparedRun { run, guard, certifier } = self;
+        let surroundings = koppel_fmi::Surroundings::now();
+        let ending = run.run(recorder, &mut |run| {
     }
 
     /// How good the run was. A run that failed is wrong, whatever its error was until then.
     #[must_use]
     pub fn certificate(&self, is_whole: bool) -> Option<Certificate> {
-        let found = self.certifier.as_ref()?.certificate(&self.simulation);
+        let found = self.certifier.as_ref()?.certificate(&self.run);
         if is_whole {
             return Some(found);
         }

@@ -66,7 +66,7 @@ fn mistake(text: &str) -> Mistake {
 
 fn rows(file: &Session) -> Trajectory {
     let mut table = Trajectory::default();
-    file.simulation().unwrap().run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    file.build_run().unwrap().run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 

@@ -14,11 +14,11 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep")
 }
 
-fn run(file: &Session) -> (Run, Trajectory) {
-    let mut simulation = file.simulation().unwrap();
+fn run_to_end(file: &Session) -> (Run, Trajectory) {
+    let mut run = file.build_run().unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    (simulation, table)
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (run, table)
 }
 
 /// The text of an example, with another coupling and other settings of the run.
@@ -55,13 +55,13 @@ D = [[-2e5, -200.0]]
 fn matrices_by_hand_are_as_good_as_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
     let exact = Session::load(&examples().join("dual-mass.toml"), &[]).unwrap();
-    let (_, reference) = run(&exact);
+    let (_, reference) = run_to_end(&exact);
     std::fs::write(folder.path().join("models.toml"), BY_HAND).unwrap();
     let text = example("dual-mass.toml", r#"{ method = "prestep", model = { file = "models.toml" } }"#);
     let path = folder.path().join("system.toml");
     let file = Session::parse(&text, &path).unwrap();
     assert_eq!(file.spec.reads(), [folder.path().join("models.toml")]);
-    let (simulation, table) = run(&file);
+    let (run, table) = run_to_end(&file);
     let gap = |table: &Trajectory| {
         let pairs = table.rows.iter().flatten().zip(reference.rows.iter().flatten());
         pairs.map(|(a, b)| (a - b).abs() / (1.0 + b.abs())).fold(0.0, f64::max)
@@ -70,11 +70,11 @@ fn matrices_by_hand_are_as_good_as_exact_ones() {
     // All settings written out, models included, need no file any more.
     std::fs::remove_file(folder.path().join("models.toml")).unwrap();
     let again = Session::parse(&file.spec.to_toml(), &path).unwrap();
-    assert_eq!(run(&again).1, table);
+    assert_eq!(run_to_end(&again).1, table);
     // What is saved is read again.
-    assert!(has_models(&simulation));
-    write_models(&folder.path().join("models.toml"), &simulation, "two masses").unwrap();
-    assert!(gap(&run(&Session::parse(&text, &path).unwrap()).1) < 1e-6);
+    assert!(has_models(&run));
+    write_models(&folder.path().join("models.toml"), &run, "two masses").unwrap();
+    assert!(gap(&run_to_end(&Session::parse(&text, &path).unwrap()).1) < 1e-6);
 }
 
 /// Parameters and covariance come back bit for bit, and a run that starts from them has no learning phase. Seen: helicopter,
@@ -87,15 +87,15 @@ fn learned_models_start_another_run() {
         |name: &str, value: &str| Setting { name: name.into(), value: value.into(), origin: "--set".into() };
     let path = examples().join("helicopter.toml");
     let first = Session::load(&path, &[set("run.step", "0.1"), set("run.stop", "8.0")]).unwrap();
-    let (simulation, _) = run(&first);
-    write_models(&models, &simulation, "the helicopter").unwrap();
+    let (run, _) = run_to_end(&first);
+    write_models(&models, &run, "the helicopter").unwrap();
     let coupling = r#"{ method = "prestep", model = { file = "models.toml", forgetting = 0.996 } }"#;
     let text = example("helicopter.toml", coupling).replace("step = 0.16", "step = 0.3");
     let file = Session::parse(&text, &folder.path().join("system.toml")).unwrap();
     let config = file.spec.run.coupling.settings::<PrestepConfig>().unwrap();
-    assert_eq!(config.learned, simulation.learned());
-    let (simulation, table) = run(&file);
-    let column = |name: &str| simulation.columns().iter().position(|column| column.name == name).unwrap();
+    assert_eq!(config.learned, run.learned());
+    let (run, table) = run_to_end(&file);
+    let column = |name: &str| run.columns().iter().position(|column| column.name == name).unwrap();
     let phases: Vec<f64> = table.column(column("coupling.phase")).skip(1).collect();
     assert!(phases.iter().all(|phase| *phase >= 2.0), "{phases:?}");
     assert_eq!(phases[0], 2.0);
@@ -140,7 +140,7 @@ fn mistakes_are_shown_in_the_file_of_models() {
     let text = example("dual-mass.toml", r#"{ method = "prestep", model = { file = "models.toml" } }"#);
     let path = folder.path().join("system.toml");
     let message = |text: &str| {
-        let result = Session::parse(text, &path).and_then(|file| file.simulation().map(|_| ()));
+        let result = Session::parse(text, &path).and_then(|file| file.build_run().map(|_| ()));
         koppel::diagnostic::told(&*result.unwrap_err())
     };
     assert!(message(&text).contains("cannot read"), "{}", message(&text));

@@ -14,11 +14,11 @@ fn examples_of_the_pre_step_method_stay_bounded() {
     for path in files {
         let file = Session::load(&path, &[]).unwrap();
         assert!(file.spec.warnings().is_empty(), "{}: {:?}", path.display(), file.spec.warnings());
-        let mut simulation = file.simulation().unwrap();
+        let mut run = file.build_run().unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         let half = table.rows.len() / 2;
-        let names = simulation.columns().iter().map(|column| &column.name);
+        let names = run.columns().iter().map(|column| &column.name);
         for (column, name) in names.enumerate().filter(|(_, name)| !name.starts_with("coupling.")) {
             let peak = |from: usize, to: usize| {
                 table.column(column).skip(from).take(to - from).fold(0.0_f64, |most, y| most.max(y.abs()))

@@ -50,7 +50,7 @@ fn ring(count: usize, is_hidden: bool) -> System {
     if is_hidden { plain::each(system, |inner| Plain::new(inner, None)) } else { system }
 }
 
-fn simulation(count: usize, is_hidden: bool) -> Run {
+fn run(count: usize, is_hidden: bool) -> Run {
     let mut config = RunConfig::new(ROUNDS as f64 * STEPS as f64 * 1e-2, 1e-2);
     config.threads = Parallel::Never;
     Run::new(ring(count, is_hidden), &config).unwrap()
@@ -60,7 +60,7 @@ fn main() {
     println!("| subsystems | states | without, µs | with, µs | the certificate, µs |");
     println!("| ---: | --- | ---: | ---: | ---: |");
     for (count, is_hidden) in [(2, false), (20, false), (2, true), (20, true)] {
-        let (mut plain, mut certified) = (simulation(count, is_hidden), simulation(count, is_hidden));
+        let (mut plain, mut certified) = (run(count, is_hidden), run(count, is_hidden));
         let mut certifier = Certifier::new(&mut certified);
         let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..ROUNDS {

@@ -157,15 +157,15 @@ fn fastest(rounds: usize, mut f: impl FnMut(), mut g: impl FnMut()) -> (f64, f64
 fn measure(n: usize, work: u32) -> (f64, f64) {
     let per_round = (400_000 / n as u64 / u64::from(work + 1)).max(200);
     let rounds = 25;
-    let mut simulation = engine(n, work, per_round * (rounds as u64 + 1));
+    let mut run = engine(n, work, per_round * (rounds as u64 + 1));
     let mut by_hand = ByHand::new(n, work);
     let (ours, theirs) = fastest(
         rounds,
-        || (0..per_round).for_each(|_| simulation.advance().unwrap()),
+        || (0..per_round).for_each(|_| run.advance().unwrap()),
         || (0..per_round).for_each(|_| black_box(&mut by_hand).step()),
     );
     for (id, cell) in by_hand.cells.iter().enumerate() {
-        assert_eq!(simulation.outputs(id), cell.x, "both sides compute the same");
+        assert_eq!(run.outputs(id), cell.x, "both sides compute the same");
     }
     let cells = (per_round * n as u64) as f64;
     (ours / cells * 1e9, theirs / cells * 1e9)
@@ -191,9 +191,9 @@ fn main() {
         println!("| {n} | {name} | {ours:.1} | {theirs:.1} | {:.1} | {:.3} |", ours - theirs, ours / theirs);
     }
     let steps = 10_000_000;
-    let mut simulation = engine(2, 0, steps);
-    (0..1000).for_each(|_| simulation.advance().unwrap());
+    let mut run = engine(2, 0, steps);
+    (0..1000).for_each(|_| run.advance().unwrap());
     let before = resident();
-    simulation.run(&mut Nothing, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
+    run.run(&mut Nothing, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
     println!("\nMemory over {steps:.0e} steps, nothing kept: {before} kB before, {} kB after.", resident());
 }

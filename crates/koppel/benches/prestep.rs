@@ -115,16 +115,16 @@ fn fastest(system: impl Fn() -> System, couplings: &[CouplingConfig], rounds: u6
         let stop = (WARM_UP + rounds * steps + 1) as f64 * 1e-3;
         let config =
             RunConfig { coupling: coupling.clone(), threads: Parallel::Never, ..RunConfig::new(stop, 1e-3) };
-        let mut simulation = Run::new(system(), &config).unwrap();
-        (0..WARM_UP).for_each(|_| simulation.advance().unwrap());
-        simulation
+        let mut run = Run::new(system(), &config).unwrap();
+        (0..WARM_UP).for_each(|_| run.advance().unwrap());
+        run
     };
-    let mut simulations: Vec<Run> = couplings.iter().map(start).collect();
+    let mut runs: Vec<Run> = couplings.iter().map(start).collect();
     let mut best = vec![f64::MAX; couplings.len()];
     for _ in 0..rounds {
-        for (simulation, best) in simulations.iter_mut().zip(&mut best) {
+        for (run, best) in runs.iter_mut().zip(&mut best) {
             let begin = Instant::now();
-            (0..steps).for_each(|_| simulation.advance().unwrap());
+            (0..steps).for_each(|_| run.advance().unwrap());
             *best = best.min(begin.elapsed().as_secs_f64() / steps as f64);
         }
     }

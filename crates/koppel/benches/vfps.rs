@@ -21,7 +21,7 @@ const STEPS: u32 = 200;
 /// Limits to keep: microseconds per macro step, milliseconds for the start.
 const LIMITS: [(&str, f64, f64); 2] = [("dual-mass", 20.0, 50.0), ("helicopter", 300.0, 50.0)];
 
-fn simulation(case: &Case, coupling: CouplingConfig, parts: f64) -> Run {
+fn run(case: &Case, coupling: CouplingConfig, parts: f64) -> Run {
     let step = case.run.step / parts;
     let config = RunConfig { coupling, step, stop: 1e9 * step, threads: Parallel::Never, ..case.run.clone() };
     Run::new(case.system().unwrap(), &config).unwrap()
@@ -32,9 +32,9 @@ fn vfps() -> CouplingConfig {
 }
 
 /// Seconds of so many steps.
-fn time(simulation: &mut Run, steps: u32) -> f64 {
+fn time(run: &mut Run, steps: u32) -> f64 {
     let begin = Instant::now();
-    (0..steps).for_each(|_| simulation.advance().unwrap());
+    (0..steps).for_each(|_| run.advance().unwrap());
     begin.elapsed().as_secs_f64()
 }
 
@@ -46,15 +46,15 @@ fn main() {
     for (name, limit, start_limit) in LIMITS {
         let mut case = case(name).unwrap();
         case.run.step *= 10.0;
-        let mut own = simulation(&case, vfps(), 1.0);
-        let mut plain = simulation(&case, CouplingConfig::zoh(), NODES as f64);
+        let mut own = run(&case, vfps(), 1.0);
+        let mut plain = run(&case, CouplingConfig::zoh(), NODES as f64);
         let (mut with, mut without, mut start) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
         for round in 0..ROUNDS {
             with = with.min(time(&mut own, STEPS) / f64::from(STEPS));
             without = without.min(time(&mut plain, STEPS * NODES as u32) / f64::from(STEPS));
             if round % 10 == 0 {
                 let begin = Instant::now();
-                drop(simulation(&case, vfps(), 1.0));
+                drop(run(&case, vfps(), 1.0));
                 start = start.min(begin.elapsed().as_secs_f64());
             }
         }

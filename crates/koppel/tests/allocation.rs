@@ -12,8 +12,8 @@ mod methods;
 use crate::cases::case;
 use counting::allocations;
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold, NepceConfig,
-    PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, AntiAliasingConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold,
+    NepceConfig, PrestepConfig, RelaxedConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::run::{Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
@@ -58,8 +58,8 @@ fn advance_allocates_nothing() {
         CouplingConfig::zoh(),
         CouplingConfig::foh(StartUp::Reduced),
         CouplingConfig::soh(StartUp::Constant),
-        CouplingConfig::relaxed(0.4),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.4 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: BTreeMap::new() },
     ];
     methods::assert_every_method("tests/allocation.rs", couplings.iter());
@@ -99,13 +99,13 @@ fn advance_allocates_nothing() {
                         stop: case.run.step * 1000.0,
                         ..case.run.clone()
                     };
-                    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-                    (0..5).for_each(|_| simulation.advance().unwrap());
-                    let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
+                    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+                    (0..5).for_each(|_| run.advance().unwrap());
+                    let count = allocations(|| (0..100).for_each(|_| run.advance().unwrap()));
                     assert_eq!(count, 0, "{name}: {config:?}");
                     let mut state = RunState::default();
-                    simulation.save(&mut state).unwrap();
-                    let count = allocations(|| simulation.save(&mut state).unwrap());
+                    run.save(&mut state).unwrap();
+                    let count = allocations(|| run.save(&mut state).unwrap());
                     assert_eq!(count, 0, "{name}: saving into a used state");
                 }
             }
@@ -133,10 +133,10 @@ fn steps_that_adapt_allocate_nothing() {
                 threads: Parallel::Never,
                 ..RunConfig::new(10.0, 2e-5)
             };
-            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-            (0..5).for_each(|_| simulation.advance().unwrap());
-            let count = allocations(|| (0..1000).for_each(|_| simulation.advance().unwrap()));
-            assert!(simulation.step_sizes().unwrap().changes > 3, "{name}: {config:?}");
+            let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+            (0..5).for_each(|_| run.advance().unwrap());
+            let count = allocations(|| (0..1000).for_each(|_| run.advance().unwrap()));
+            assert!(run.step_sizes().unwrap().changes > 3, "{name}: {config:?}");
             assert_eq!(count, 0, "{name}: {config:?}");
         }
     }
@@ -162,9 +162,9 @@ fn iterating_allocates_nothing() {
                     stop: case.run.step * 1000.0,
                     ..case.run.clone()
                 };
-                let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-                (0..5).for_each(|_| simulation.advance().unwrap());
-                let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
+                let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+                (0..5).for_each(|_| run.advance().unwrap());
+                let count = allocations(|| (0..100).for_each(|_| run.advance().unwrap()));
                 assert_eq!(count, 0, "{name}: {config:?}");
             }
         }
@@ -174,9 +174,9 @@ fn iterating_allocates_nothing() {
         connection.filter = Some(FilterConfig::pt2(100.0));
     }
     let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-    (0..5).for_each(|_| simulation.advance().unwrap());
-    assert_eq!(allocations(|| (0..100).for_each(|_| simulation.advance().unwrap())), 0);
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+    (0..5).for_each(|_| run.advance().unwrap());
+    assert_eq!(allocations(|| (0..100).for_each(|_| run.advance().unwrap())), 0);
 }
 
 #[test]
@@ -185,13 +185,13 @@ fn driving_a_run_from_outside_allocates_nothing() {
     let mut system = case.system().unwrap();
     let open = system.graph.open_inputs();
     let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
-    let mut simulation = Run::new(system, &config).unwrap();
-    let input = simulation.graph().find_input(&open[0]).unwrap();
-    let step = |simulation: &mut Run| {
-        simulation.give(input, &[0.1, 0.2, 0.3]);
-        simulation.follow_inputs().unwrap();
-        simulation.advance_to(simulation.time() + case.run.step).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
+    let input = run.graph().find_input(&open[0]).unwrap();
+    let step = |run: &mut Run| {
+        run.give(input, &[0.1, 0.2, 0.3]);
+        run.follow_inputs().unwrap();
+        run.advance_to(run.time() + case.run.step).unwrap();
     };
-    (0..5).for_each(|_| step(&mut simulation));
-    assert_eq!(allocations(|| (0..100).for_each(|_| step(&mut simulation))), 0);
+    (0..5).for_each(|_| step(&mut run));
+    assert_eq!(allocations(|| (0..100).for_each(|_| step(&mut run))), 0);
 }

@@ -63,12 +63,12 @@ fn every_method_is_under_contract() {
 #[test]
 fn rest_away_from_zero_stays_at_rest() {
     for config in settings("a.in", 5.0, 0.1) {
-        let mut simulation = Run::new(rooms(), &config).unwrap();
+        let mut run = Run::new(rooms(), &config).unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         assert_eq!((table.rows.len(), table.times.len()), (51, 51), "{config:?}");
-        for (column, rest) in simulation.columns().iter().zip([300.0, 300.0, 26.85, 26.85]) {
-            let index = simulation.columns().iter().position(|c| c == column).unwrap();
+        for (column, rest) in run.columns().iter().zip([300.0, 300.0, 26.85, 26.85]) {
+            let index = run.columns().iter().position(|c| c == column).unwrap();
             let away = table.column(index).map(|y| (y - rest).abs()).fold(0.0, f64::max);
             assert!(away < 1e-10, "{} moved by {away} from rest\n{config:?}", column.name);
         }
@@ -76,19 +76,19 @@ fn rest_away_from_zero_stays_at_rest() {
 }
 
 /// One row for each step.
-fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
-    rows_until_lost(simulation, steps, steps)
+fn rows(run: &mut Run, steps: usize) -> Vec<Vec<f64>> {
+    rows_until_lost(run, steps, steps)
 }
 
 /// One row for each step, fewer if the run is lost on the way, but not fewer than this.
-fn rows_until_lost(simulation: &mut Run, steps: usize, least: usize) -> Vec<Vec<f64>> {
+fn rows_until_lost(run: &mut Run, steps: usize, least: usize) -> Vec<Vec<f64>> {
     let mut table = Trajectory::default();
     for step in 0..steps {
-        if let Err(error) = simulation.advance() {
+        if let Err(error) = run.advance() {
             assert!(error.to_string().contains("t = ") && step >= least, "{step} rows of {steps}: {error}");
             break;
         }
-        simulation.record(&mut table).unwrap();
+        run.record(&mut table).unwrap();
         assert_eq!((table.rows.len(), table.times.len()), (step + 1, step + 1));
     }
     table.rows
@@ -105,7 +105,7 @@ fn busy_cases() -> Vec<(Case, &'static str, Rows)> {
     let mut double_pendulum = case("double-pendulum").unwrap();
     double_pendulum.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: 1e-4 });
     // A loop that the pre-step method does not bear; then it must be lost equally, and not before a quarter of the steps.
-    let lost = |simulation: &mut Run, steps: usize| rows_until_lost(simulation, steps, steps / 4);
+    let lost = |run: &mut Run, steps: usize| rows_until_lost(run, steps, steps / 4);
     double_pendulum.parts[0].parameters.insert("beta".into(), 0.05);
     vec![
         (case("nonlinear-dual-mass").unwrap(), "left.F", rows),
@@ -120,13 +120,13 @@ fn saved_and_restored_runs_repeat_every_bit() {
     for (case, of, rows) in busy_cases() {
         let (step, stop) = (case.run.step, 200.0 * case.run.step);
         for config in settings(of, stop, step) {
-            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+            let mut run = Run::new(case.system().unwrap(), &config).unwrap();
             let mut state = RunState::default();
-            rows(&mut simulation, 7);
-            simulation.save(&mut state).unwrap();
-            let first = rows(&mut simulation, 20);
-            simulation.restore(&state).unwrap();
-            assert!(rows(&mut simulation, 20) == first, "{}: rolled back\n{config:?}", case.name);
+            rows(&mut run, 7);
+            run.save(&mut state).unwrap();
+            let first = rows(&mut run, 20);
+            run.restore(&state).unwrap();
+            assert!(rows(&mut run, 20) == first, "{}: rolled back\n{config:?}", case.name);
             let mut other = Run::new(case.system().unwrap(), &config).unwrap();
             other.restore(&state).unwrap();
             assert!(rows(&mut other, 20) == first, "{}: in another instance\n{config:?}", case.name);
@@ -140,9 +140,9 @@ fn one_thread_or_many_give_the_same_bits() {
         for config in settings(of, 50.0 * case.run.step, case.run.step) {
             let [one, many] = [Parallel::Never, Parallel::Always].map(|threads| {
                 let config = RunConfig { threads, ..config.clone() };
-                let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-                let rows = rows(&mut simulation, 40);
-                (rows, simulation.statistics().parallel_stages)
+                let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+                let rows = rows(&mut run, 40);
+                (rows, run.statistics().parallel_stages)
             });
             assert!(one.0 == many.0, "{}\n{config:?}", case.name);
             assert_eq!(one.1, 0);
@@ -158,10 +158,10 @@ fn every_case_runs_under_every_coupling_without_panic() {
         let case = case(name).unwrap();
         let to = case.connections[0].to.clone();
         for config in settings(&to, 10.0 * case.run.step, case.run.step) {
-            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+            let mut run = Run::new(case.system().unwrap(), &config).unwrap();
             let mut table = Trajectory::default();
-            match simulation.run(&mut table, &mut |_| Ok(Flow::Continue)) {
-                Ok(_) => assert!(simulation.is_done() && table.rows.len() == 11, "{name}: {config:?}"),
+            match run.run(&mut table, &mut |_| Ok(Flow::Continue)) {
+                Ok(_) => assert!(run.is_done() && table.rows.len() == 11, "{name}: {config:?}"),
                 // Diverging is a result here; then subsystem and time are named.
                 Err(error) => assert!(error.to_string().contains("t = "), "{name}: {error}"),
             }
@@ -221,16 +221,16 @@ fn saved_and_restored_runs_repeat_every_bit_whatever_they_do() {
                         at: at.clone(),
                         ..config
                     };
-                    let Ok(mut simulation) = Run::new(system(&solver), &config) else {
+                    let Ok(mut run) = Run::new(system(&solver), &config) else {
                         assert!(slow.is_some(), "only methods that need one rate are refused, with several");
                         continue;
                     };
-                    let whole = rows(&mut simulation, 25);
+                    let whole = rows(&mut run, 25);
                     for saved_at in [1, 4, 11, 15] {
-                        let mut simulation = Run::new(system(&solver), &config).unwrap();
-                        rows(&mut simulation, saved_at);
+                        let mut run = Run::new(system(&solver), &config).unwrap();
+                        rows(&mut run, saved_at);
                         let mut state = RunState::default();
-                        simulation.save(&mut state).unwrap();
+                        run.save(&mut state).unwrap();
                         let mut other = Run::new(system(&solver), &config).unwrap();
                         other.restore(&state).unwrap();
                         let rest = rows(&mut other, 25 - saved_at);
@@ -262,8 +262,8 @@ fn a_jump_is_not_extrapolated() {
                 .connect(Connection::new("source.y", "sink.u"))
                 .build()
                 .unwrap();
-            let mut simulation = Run::new(system, &config).unwrap();
-            let rows = rows(&mut simulation, 8);
+            let mut run = Run::new(system, &config).unwrap();
+            let rows = rows(&mut run, 8);
             let (reached, exact) = (rows[7][2], 2.0 - time);
             // One step late at the most, two with a filter: never further.
             assert!(
@@ -282,9 +282,9 @@ fn threads_are_used_where_they_pay() {
         let mut case = case("van-der-pol").unwrap();
         case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: solver_step });
         let config = RunConfig { threads: Parallel::Auto, ..RunConfig::new(0.4, 0.01) };
-        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-        simulation.run(&mut Nothing, &mut |_| Ok(Flow::Continue)).unwrap();
-        simulation.statistics().parallel_stages
+        let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+        run.run(&mut Nothing, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.statistics().parallel_stages
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(parallel_stages(1e-7), usize::from(cores > 1), "heavy, on {cores} cores");

@@ -53,11 +53,11 @@ fn system(lags: [Lag; 2]) -> System {
 }
 
 fn run(lags: [Lag; 2], config: &RunConfig) -> [Vec<f64>; 2] {
-    let mut simulation = Run::new(system(lags), config).unwrap();
+    let mut run = Run::new(system(lags), config).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     ["first.y", "second.y"].map(|name| {
-        let at = simulation.columns().iter().position(|column| column.name == name).unwrap();
+        let at = run.columns().iter().position(|column| column.name == name).unwrap();
         table.column(at).collect()
     })
 }

@@ -52,15 +52,15 @@ fn table(name: &str) -> PathBuf {
 
 /// Rows of a run, up to where it fails if it does.
 fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
-    let mut simulation = Run::new(case.system().unwrap(), config).unwrap();
+    let mut run = Run::new(case.system().unwrap(), config).unwrap();
     let mut table = Trajectory::default();
-    simulation.record(&mut table).unwrap();
-    while !simulation.is_done() && simulation.advance().is_ok() {
-        simulation.record(&mut table).unwrap();
+    run.record(&mut table).unwrap();
+    while !run.is_done() && run.advance().is_ok() {
+        run.record(&mut table).unwrap();
     }
     let mut rows = table.rows;
     rows.iter_mut().zip(&table.times).for_each(|(row, time)| row.push(*time));
-    all.add(name, simulation.columns().iter().map(|column| column.name.as_str()), &rows);
+    all.add(name, run.columns().iter().map(|column| column.name.as_str()), &rows);
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn config() -> RunConfig {
     RunConfig { coupling: CouplingConfig::foh(StartUp::Reduced), ..RunConfig::new(1.0, 0.1) }
 }
 
-fn outputs(simulation: &Run) -> Vec<f64> {
-    (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
+fn outputs(run: &Run) -> Vec<f64> {
+    (0..run.graph().len()).flat_map(|id| run.outputs(id).to_vec()).collect()
 }
 
 #[test]
@@ -102,29 +102,29 @@ fn a_jump_given_is_the_jump_of_a_signal() {
 #[test]
 fn outputs_follow_inputs_at_once_and_slopes_say_how() {
     let d = 0.3;
-    let mut simulation = Run::new(open(d), &config()).unwrap();
-    simulation.advance().unwrap();
-    let w = simulation.graph().find_input("first.w").unwrap();
-    let before = outputs(&simulation);
+    let mut run = Run::new(open(d), &config()).unwrap();
+    run.advance().unwrap();
+    let w = run.graph().find_input("first.w").unwrap();
+    let before = outputs(&run);
     // y1 = .. + d y2 + 0.7 w, y2 = .. - 0.5 d y1  =>  dy1/dw = 0.7 / (1 + 0.5 d²).
     let first = 0.7 / (1.0 + 0.5 * d * d);
     let exact = [first, -0.5 * d * first];
     let mut slopes = [0.0; 2];
     let mut kept = (RunState::default(), RunState::default());
-    simulation.save(&mut kept.0).unwrap();
-    simulation.slopes(w, 1.0, &mut slopes).unwrap();
-    simulation.save(&mut kept.1).unwrap();
+    run.save(&mut kept.0).unwrap();
+    run.slopes(w, 1.0, &mut slopes).unwrap();
+    run.save(&mut kept.1).unwrap();
     assert_eq!(kept.0, kept.1, "asking changes nothing");
-    simulation.give(w, &[0.25 + 4.0]);
-    simulation.follow_inputs().unwrap();
+    run.give(w, &[0.25 + 4.0]);
+    run.follow_inputs().unwrap();
     for k in 0..2 {
         assert!((slopes[k] - exact[k]).abs() < 1e-12, "{} against {}", slopes[k], exact[k]);
-        let change = outputs(&simulation)[k] - before[k];
+        let change = outputs(&run)[k] - before[k];
         assert!((change - 4.0 * exact[k]).abs() < 1e-12, "{change} against {}", 4.0 * exact[k]);
     }
     let stale = RunConfig { reading: Reading::Stale, ..config() };
-    let mut simulation = Run::new(open(d), &stale).unwrap();
-    simulation.slopes(w, 1.0, &mut slopes).unwrap();
+    let mut run = Run::new(open(d), &stale).unwrap();
+    run.slopes(w, 1.0, &mut slopes).unwrap();
     assert_eq!(slopes, [0.0; 2], "read stale, nothing follows");
 }
 

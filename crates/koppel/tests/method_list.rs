@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use koppel::coupling::{CouplingConfig, MethodInfo, method, methods};
+use koppel::coupling::{CouplingConfig, MethodInfo, RelaxedConfig, method, methods};
 use serde::de::{self, Deserialize};
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn the_name_may_stand_anywhere_and_mistakes_are_told_as_serde_does() {
     assert_eq!(prestep, read(&toml::to_string(&prestep).unwrap()).unwrap());
     assert_eq!(prestep, serde_json::from_str(&serde_json::to_string(&prestep).unwrap()).unwrap());
     assert_eq!(
-        serde_json::to_string(&CouplingConfig::relaxed(0.25)).unwrap(),
+        serde_json::to_string(&CouplingConfig::from(RelaxedConfig { alpha: 0.25 })).unwrap(),
         r#"{"method":"relaxed","alpha":0.25}"#
     );
     let mixed = "method = \"mixed\"\nconnections = { \"a.u\" = { method = \"foh\" } }";

@@ -72,10 +72,10 @@ fn failure(coupling: CouplingConfig, first: OdeModel, second: OdeModel) -> Strin
         .build()
         .unwrap();
     let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(5.0, 0.25) };
-    let mut simulation = Run::new(system, &config).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
     loop {
-        assert!(!simulation.is_done(), "{config:?}");
-        if let Err(error) = simulation.advance() {
+        assert!(!run.is_done(), "{config:?}");
+        if let Err(error) = run.advance() {
             assert!(error.hint().is_some() || error.to_string().contains("first"), "{error}");
             return error.to_string();
         }

@@ -13,8 +13,8 @@ mod methods;
 
 use crate::cases::{Case, case};
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold,
-    NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, AntiAliasingConfig, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig,
+    HinfConfig, Hold, NepceConfig, PrestepConfig, RelaxedConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
@@ -26,10 +26,10 @@ const STEPS: [f64; 5] = [0.05, 0.025, 0.0125, 0.00625, 0.003125];
 const STOP: f64 = 10.0;
 
 fn run(system: System, config: &RunConfig) -> (Vec<String>, Trajectory) {
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    (simulation.columns().iter().map(|column| column.name.clone()).collect(), table)
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (run.columns().iter().map(|column| column.name.clone()).collect(), table)
 }
 
 fn two_mass() -> Case {
@@ -98,9 +98,9 @@ fn signal_based() -> Vec<(CouplingConfig, f64)> {
         (CouplingConfig::foh(CONSTANT), 2.0),
         (CouplingConfig::foh(REDUCED), 2.0),
         (CouplingConfig::soh(REDUCED), 3.0),
-        (CouplingConfig::relaxed(0.3), 1.0),
-        (CouplingConfig::anti_aliasing(0), 1.0),
-        (CouplingConfig::anti_aliasing(1), 1.0),
+        (CouplingConfig::from(RelaxedConfig { alpha: 0.3 }), 1.0),
+        (CouplingConfig::from(AntiAliasingConfig { order: 0 }), 1.0),
+        (CouplingConfig::from(AntiAliasingConfig { order: 1 }), 1.0),
         // Compensator and smoother let constants pass; at a frequency f the rest of their error is proportional to f H.
         (CouplingConfig::from(HinfConfig::default()), 1.0),
         (mixed(CouplingConfig::zoh()), 1.0),

@@ -71,11 +71,11 @@ impl Coupling for Lines {
     }
 }
 
-fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
+fn rows(run: &mut Run, steps: usize) -> Vec<Vec<f64>> {
     let mut table = Trajectory::default();
     for _ in 0..steps {
-        simulation.advance().unwrap();
-        simulation.record(&mut table).unwrap();
+        run.advance().unwrap();
+        run.record(&mut table).unwrap();
     }
     table.rows
 }
@@ -125,13 +125,13 @@ fn runs_with_pieces_repeat_every_bit() {
         let lines = Box::new(Lines { pieces: 5, terms: 2 });
         Run::with_coupling(case.system().unwrap(), &config, lines).unwrap()
     };
-    let mut simulation = start();
-    rows(&mut simulation, 3);
+    let mut run = start();
+    rows(&mut run, 3);
     let mut state = RunState::default();
-    simulation.save(&mut state).unwrap();
-    let first = rows(&mut simulation, 20);
-    simulation.restore(&state).unwrap();
-    assert!(rows(&mut simulation, 20) == first, "rolled back");
+    run.save(&mut state).unwrap();
+    let first = rows(&mut run, 20);
+    run.restore(&state).unwrap();
+    assert!(rows(&mut run, 20) == first, "rolled back");
     let mut other = start();
     other.restore(&state).unwrap();
     assert!(rows(&mut other, 20) == first, "in another instance");
@@ -176,10 +176,10 @@ fn subsystems_follow_every_piece() {
         .build()
         .unwrap();
     let config = RunConfig::new(2.0, 0.5);
-    let mut simulation = Run::with_coupling(system, &config, Box::new(Saw)).unwrap();
-    rows(&mut simulation, 4);
+    let mut run = Run::with_coupling(system, &config, Box::new(Saw)).unwrap();
+    rows(&mut run, 4);
     // Each step adds H/4 (1/2 + 2/2 + 3/2 + 4/2) = 1.25 H.
     for id in 0..2 {
-        assert!((simulation.outputs(id)[0] - 2.5).abs() < 1e-13, "{:?}", simulation.outputs(id));
+        assert!((run.outputs(id)[0] - 2.5).abs() < 1e-13, "{:?}", run.outputs(id));
     }
 }

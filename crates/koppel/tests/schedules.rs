@@ -55,10 +55,10 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
 }
 
 fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Trajectory)> {
-    let mut simulation = Run::new(system, config)?;
+    let mut run = Run::new(system, config)?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
-    Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
+    run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    Ok((run.columns().iter().map(|column| column.name.clone()).collect(), table))
 }
 
 /// Largest error of any output relative to its range; infinite if the run fails.

@@ -42,9 +42,9 @@ fn dual_mass() -> Case {
 
 fn run(case: &Case, coupling: CouplingConfig) -> koppel::Result<Trajectory> {
     let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.05, 1e-3) };
-    let mut simulation = Run::new(case.system()?, &config)?;
+    let mut run = Run::new(case.system()?, &config)?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table)
 }
 
@@ -162,9 +162,9 @@ fn nominal_values_weigh_where_outputs_compete() {
             .unwrap();
         let text = format!(r#"method = "prestep", {more}, weights = "{weights}""#);
         let config = RunConfig { coupling: coupling(&text), ..RunConfig::new(2.0, 0.1) };
-        let mut simulation = Run::new(system, &config).unwrap();
+        let mut run = Run::new(system, &config).unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     };
     // On learned models, and without step 1, step 3 has nothing to do.

@@ -21,10 +21,10 @@ pub(crate) struct Course {
 impl Course {
     pub(crate) fn new(system: System, config: &RunConfig) -> Result<Course> {
         let config = RunConfig { threads: Parallel::Never, ..config.clone() };
-        let mut simulation = Run::new(system, &config)?;
+        let mut run = Run::new(system, &config)?;
         let mut table = Trajectory::default();
-        let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
-        let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
+        let is_whole = run.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
+        let names = run.columns().iter().map(|column| column.name.clone()).collect();
         Ok(Course { names, table, is_whole })
     }
 

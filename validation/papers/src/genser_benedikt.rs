@@ -269,9 +269,9 @@ fn figure_9() -> Result<Exhibit> {
         })
         .collect();
     let [.., prestep] = methods(step, micro);
-    let mut simulation = Run::new(system, &settings(prestep, step))?;
-    while !simulation.is_done() {
-        simulation.advance()?;
+    let mut run = Run::new(system, &settings(prestep, step))?;
+    while !run.is_done() {
+        run.advance()?;
     }
     let points: Vec<(f64, f64)> = seen(&traces[0]).into_iter().map(|(t, y)| (t, y[1])).collect();
     let fine = reference(spacing)?;

@@ -29,20 +29,20 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     auto::choose(&mut session, Tell::Warnings)?;
     let filters = session.choose_filters()?;
     let mut session = session.trial();
-    let simulation = session.simulation();
+    let run = session.build_run();
     tell_fmus(&session);
-    let mut simulation = simulation?;
-    simulation.remarks().iter().for_each(|text| note("warning", text));
+    let mut run = run?;
+    run.remarks().iter().for_each(|text| note("warning", text));
     // Steps that adapt are judged at their limits.
     let smallest = session.spec.run.adaptive.as_ref().map(|_| session.spec.run.step);
     if smallest.is_some() {
         session.spec.run = session.spec.run.with_one_step(session.spec.run.largest_step());
-        simulation = session.simulation()?;
+        run = session.build_run()?;
     }
-    let structure = structure(&mut simulation)?;
-    let stability = zero_stability(&mut simulation, &session.spec.run);
+    let structure = structure(&mut run)?;
+    let stability = zero_stability(&mut run, &session.spec.run);
     let told = Told::new("checking");
-    session.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    session.excite_unknown(&mut run, &|what| told.about(what))?;
     tell_fmus(&session);
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
@@ -52,7 +52,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };
-    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+    let forecast = Forecast::of(&mut run, &session.spec.run, &options);
     let smallest = smallest.map(|step| at_smallest(&session, step)).transpose()?;
     if let Some(path) = graph {
         output::write_text(path, &drawing::svg(&structure, &stability))?;
@@ -90,9 +90,9 @@ fn at_smallest(session: &Session, step: f64) -> Result<Limit> {
     session.spec.run.step = step;
     let options =
         ForecastOptions { methods: Some(Methods::Own), blame: Some(false), ..ForecastOptions::default() };
-    let mut simulation = session.simulation()?;
-    session.excite_unknown(&mut simulation, &|_| {})?;
-    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+    let mut run = session.build_run()?;
+    session.excite_unknown(&mut run, &|_| {})?;
+    let forecast = Forecast::of(&mut run, &session.spec.run, &options);
     Ok(Limit { step, verdict: forecast.verdict, spectral_radius: forecast.spectral_radius })
 }
 

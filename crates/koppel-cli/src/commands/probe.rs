@@ -50,12 +50,12 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
 fn find(session: &mut Session) -> Result<(Probing, usize)> {
     let log = Log::new(LogLevel::default());
     session.log_to(log.sink());
-    let simulation = session.choose_filters().and_then(|_| session.trial().simulation());
+    let run = session.choose_filters().and_then(|_| session.trial().build_run());
     log.end();
     tell_fmus(session);
-    let simulation = simulation?;
-    let nodes = simulation.probing_nodes();
-    Ok((Probing::new(&simulation), nodes))
+    let run = run?;
+    let nodes = run.probing_nodes();
+    Ok((Probing::new(&run), nodes))
 }
 
 fn clear(arguments: &ProbeArguments, cache: &Cache) -> Result<Exit> {

@@ -48,11 +48,11 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         from: Some(&checkpoint.state),
         ..Start::default()
     };
-    let run = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
-    let simulation = &run.simulation;
+    let prepared = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
+    let run = &prepared.run;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(out).exists());
-    if simulation.is_done() && !is_unfinished {
+    if run.is_done() && !is_unfinished {
         return Err(Failure::words(
             format!("nothing to continue: `{}` lies at or after the stop time", path.display()),
             "choose a later one with --stop",
@@ -66,7 +66,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         checkpoint: next,
         origin: Origin::Checkpoint {
             path: whole,
-            time: simulation.time(),
+            time: run.time(),
             rows: checkpoint.out.is_some().then_some(checkpoint.rows),
             created: checkpoint.created,
             sources: checkpoint.sources,
@@ -77,7 +77,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
         copy_rows(old, new).inspect_err(|_| log.end())?;
     }
-    Execution::new(session, run, plan, options, log)?.run()
+    Execution::new(session, prepared, plan, options, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

@@ -88,8 +88,8 @@ fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
         accepts_unstable: arguments.session.accept_unstable,
         ..Start::default()
     };
-    let run = session.trial().start(start, &arguments.session.tell())?;
-    let plan = DryRun::new(&session, &run.simulation)?;
+    let prepared = session.trial().start(start, &arguments.session.tell())?;
+    let plan = DryRun::new(&session, &prepared.run)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {

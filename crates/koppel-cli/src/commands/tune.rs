@@ -32,13 +32,13 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     auto::choose(&mut session, Tell::Warnings)?;
     session.choose_filters()?;
     let session = session.trial();
-    let simulation = session.simulation();
+    let run = session.build_run();
     tell_fmus(&session);
-    let mut simulation = simulation?;
+    let mut run = run?;
     let told = Told::new("tuning");
-    session.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    session.excite_unknown(&mut run, &|what| told.about(what))?;
     tell_fmus(&session);
-    let system = LinearSystem::new(&mut simulation).map_err(|error| {
+    let system = LinearSystem::new(&mut run).map_err(|error| {
         Failure::words(format!("the settings cannot be tuned: {}", reason(&error)), NO_MODEL)
     })?;
     let options = ForecastOptions {
@@ -48,7 +48,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };
-    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+    let forecast = Forecast::of(&mut run, &session.spec.run, &options);
     warn(&session, &forecast);
     let (methods, left_out) = methods(arguments, &session, &system)?;
     let connections = connections(arguments, &session, &system)?;
@@ -187,7 +187,7 @@ fn methods(
         let Some(coupling) = tune::method(&name, &session.spec.run, system) else { continue };
         let mut trial = session.clone();
         trial.spec.run.coupling = coupling;
-        match trial.simulation() {
+        match trial.build_run() {
             Ok(_) => usable.push(name),
             Err(error) if is_asked => {
                 let mut told = Failure::from(error).diagnoses().swap_remove(0);
@@ -283,6 +283,6 @@ fn apply(
     let chosen = &found.front[row].candidate;
     let mut trial = session.clone();
     trial.spec.run = chosen.on(&session.spec.run);
-    trial.simulation()?;
+    trial.build_run()?;
     session.spec.apply(&arguments.file, chosen).map_err(Failure::Write)
 }

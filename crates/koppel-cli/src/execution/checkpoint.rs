@@ -212,13 +212,13 @@ impl Checkpoints {
     }
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
-    pub(super) fn write(&mut self, simulation: &mut Run, rows: u64) -> koppel_io::Result<Option<Remark>> {
-        simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
+    pub(super) fn write(&mut self, run: &mut Run, rows: u64) -> koppel_io::Result<Option<Remark>> {
+        run.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();
         let failed = self.checkpoint.write(&self.path).err();
         if failed.is_none() {
-            self.written = Some(simulation.time());
+            self.written = Some(run.time());
         }
         let is_news = failed.is_some() && !self.is_failing;
         self.is_failing = failed.is_some();

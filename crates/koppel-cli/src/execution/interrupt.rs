@@ -36,7 +36,9 @@ fn catch(hear: fn(Sender)) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     beside(move || {
-        signals.forever().for_each(|signal| hear(if signal == SIGINT { Sender::User } else { Sender::System }));
+        signals
+            .forever()
+            .for_each(|signal| hear(if signal == SIGINT { Sender::User } else { Sender::System }));
     });
 }
 

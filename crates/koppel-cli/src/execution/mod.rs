@@ -76,7 +76,7 @@ pub(crate) enum Origin {
 /// A run that is about to happen, with its files.
 pub(crate) struct Execution<'a> {
     session: Session,
-    run: PreparedRun,
+    prepared: PreparedRun,
     plan: Plan,
     options: &'a SessionArguments,
     recording: Recording,
@@ -100,13 +100,13 @@ impl<'a> Execution<'a> {
     /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
         session: Session,
-        run: PreparedRun,
+        prepared: PreparedRun,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
     ) -> Result<Self> {
-        let (spec, simulation) = (&session.spec, &run.simulation);
-        if plan.models.is_some() && !model_file::has_models(simulation) {
+        let (spec, run) = (&session.spec, &prepared.run);
+        if plan.models.is_some() && !model_file::has_models(run) {
             log.end();
             return Err(Failure::words(
                 format!(
@@ -120,14 +120,13 @@ impl<'a> Execution<'a> {
             Origin::Start => timestamp(),
             Origin::Checkpoint { created, .. } => created.clone(),
         };
-        let metadata = metadata(spec, simulation, &plan, created);
+        let metadata = metadata(spec, run, &plan, created);
         let rows = match &plan.origin {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
         if plan.origin == Origin::Start && spec.run.adaptive.is_none() {
-            let (rows, numbers) =
-                (simulation.steps() / spec.run.record_every, simulation.columns().len() + 1);
+            let (rows, numbers) = (run.steps() / spec.run.record_every, run.columns().len() + 1);
             let told = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
             told.iter().for_each(|text| note("warning", text));
         }
@@ -135,7 +134,7 @@ impl<'a> Execution<'a> {
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())
             .inspect_err(|_| log.end())?;
-        Ok(Execution { session, run, plan, options, recording, metadata, log })
+        Ok(Execution { session, prepared, plan, options, recording, metadata, log })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -144,8 +143,7 @@ impl<'a> Execution<'a> {
             self.recording.notes().iter().for_each(|text| note("note", text));
         }
         let (outcome, certificate) = self.drive();
-        let mut summary =
-            Summary::new(&self.session, &self.run.simulation, &self.plan, &outcome, certificate);
+        let mut summary = Summary::new(&self.session, &self.prepared.run, &self.plan, &outcome, certificate);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.plan.report.as_deref(), &report);
         // The models of a run that failed may be what made it fail: they replace no file.
@@ -188,10 +186,10 @@ impl<'a> Execution<'a> {
         let Some(path) = &self.plan.models else { return Ok(()) };
         let title = if self.session.spec.title.is_empty() { "a run" } else { &self.session.spec.title };
         if output::is_standard_output(path) {
-            let text = model_file::models(&self.run.simulation, title).map_err(std::io::Error::other);
+            let text = model_file::models(&self.prepared.run, title).map_err(std::io::Error::other);
             return output::print(&text.map_err(Failure::Output)?);
         }
-        model_file::write_models(path, &self.run.simulation, title).map_err(Failure::Write)
+        model_file::write_models(path, &self.prepared.run, title).map_err(Failure::Write)
     }
 
     fn drive(&mut self) -> (Outcome, Option<Certificate>) {
@@ -203,12 +201,12 @@ impl<'a> Execution<'a> {
         );
         let log = self.log.clone();
         let mut watch =
-            Watch::new(&self.run.simulation, self.options, checkpoints, self.recording.share(), log);
+            Watch::new(&self.prepared.run, self.options, checkpoints, self.recording.share(), log);
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
-        let Execution { run, recording, .. } = self;
-        let ending = run.run(recording, &mut |simulation, next| watch.look(simulation, next));
+        let Execution { prepared, recording, .. } = self;
+        let ending = prepared.run(recording, &mut |run, next| watch.look(run, next));
         let wall = begin.elapsed();
         watch.end();
         self.log.end();
@@ -220,13 +218,13 @@ impl<'a> Execution<'a> {
         let lack = if is_interrupted { self.session.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {
             note("warning", no_checkpoint(reason));
-        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&mut self.run.simulation) {
+        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&mut self.prepared.run) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
                 error => note("warning", no_checkpoint(&error.to_string())),
             }
         }
-        let certificate = self.run.certificate(ending.is_ok());
+        let certificate = self.prepared.certificate(ending.is_ok());
         if let Some(certificate) = &certificate {
             self.recording.add("certificate", serde_json::json!(certificate));
         }
@@ -270,15 +268,15 @@ fn no_checkpoint(error: &str) -> Remark {
     )
 }
 
-fn metadata(spec: &SystemSpec, simulation: &Run, plan: &Plan, created: String) -> Metadata {
+fn metadata(spec: &SystemSpec, run: &Run, plan: &Plan, created: String) -> Metadata {
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let columns = simulation.columns().iter().map(|column| Column {
+    let columns = run.columns().iter().map(|column| Column {
         name: column.name.clone(),
         unit: column.unit.clone(),
         description: text(&column.description),
         kind: Kind::Number,
     });
-    let messages = simulation.message_columns().iter().map(|column| Column {
+    let messages = run.message_columns().iter().map(|column| Column {
         name: column.name.clone(),
         unit: None,
         description: text(&column.description),

@@ -23,32 +23,32 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Progress {
     /// `None` when nobody would see it.
-    pub(super) fn new(simulation: &Run, quiet: bool) -> Option<Self> {
+    pub(super) fn new(run: &Run, quiet: bool) -> Option<Self> {
         if quiet || !stderr().is_terminal() {
             return None;
         }
         // Hidden until it has its style: a bar draws itself at every change.
-        let bar = ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::hidden());
+        let bar = ProgressBar::with_draw_target(Some(run.steps()), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left") {
             bar.set_style(style);
         }
-        bar.set_position(simulation.index());
+        bar.set_position(run.index());
         bar.reset_eta();
-        Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: simulation.time() })
+        Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: run.time() })
     }
 
-    pub(super) fn show(&mut self, simulation: &Run) {
+    pub(super) fn show(&mut self, run: &Run) {
         if self.shown.elapsed() < INTERVAL {
             return;
         }
         self.shown = Instant::now();
-        let factor = (simulation.time() - self.start) / self.begin.elapsed().as_secs_f64();
+        let factor = (run.time() - self.start) / self.begin.elapsed().as_secs_f64();
         self.bar.set_message(format!(
             "t = {} s, {} x real time",
-            significant(simulation.time(), 4),
+            significant(run.time(), 4),
             significant(factor, 3)
         ));
-        self.bar.set_position(simulation.index());
+        self.bar.set_position(run.index());
         if self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
             self.bar.tick();

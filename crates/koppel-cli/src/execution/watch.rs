@@ -39,20 +39,20 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(
-        simulation: &Run,
+        run: &Run,
         options: &SessionArguments,
         checkpoints: Checkpoints,
         rows: Shared,
         log: Log,
     ) -> Self {
         Watch {
-            progress: Progress::new(simulation, options.quiet),
-            pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
-            checkpoint: checkpoints.next(simulation.steps_taken()).unwrap_or(u64::MAX),
+            progress: Progress::new(run, options.quiet),
+            pace: options.realtime.then(|| Pace::new(run.time(), options.speed)),
+            checkpoint: checkpoints.next(run.steps_taken()).unwrap_or(u64::MAX),
             checkpoints,
             rows,
             log,
-            clock: simulation.index() + 1,
+            clock: run.index() + 1,
             stride: 1,
             last_look: Instant::now(),
         }
@@ -60,9 +60,9 @@ impl Watch {
 
     /// Called after macro steps; others want a look after the step `next`.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &mut Run, next: u64) -> Result<Flow> {
+    pub(super) fn look(&mut self, run: &mut Run, next: u64) -> Result<Flow> {
         if let Some(pace) = &mut self.pace {
-            pace.wait(simulation.time());
+            pace.wait(run.time());
         }
         let progress = &self.progress;
         self.log.show(|show| match progress {
@@ -73,16 +73,16 @@ impl Watch {
             return Ok(Flow::Stop);
         }
         // From where a subsystem has ended the run, nobody goes on.
-        if simulation.termination().is_some() {
+        if run.termination().is_some() {
             return Ok(Flow::Continue);
         }
-        let (index, taken) = (simulation.index(), simulation.steps_taken());
+        let (index, taken) = (run.index(), run.steps_taken());
         if taken >= self.checkpoint {
-            self.checkpoint_now(simulation)?;
+            self.checkpoint_now(run)?;
             self.checkpoint = self.checkpoints.next(taken).unwrap_or(u64::MAX);
         }
         if index >= self.clock {
-            self.look_at_clock(simulation)?;
+            self.look_at_clock(run)?;
         }
         if self.pace.is_some() {
             return Ok(Flow::Continue);
@@ -93,29 +93,29 @@ impl Watch {
     }
 
     #[cold]
-    fn look_at_clock(&mut self, simulation: &mut Run) -> Result<()> {
+    fn look_at_clock(&mut self, run: &mut Run) -> Result<()> {
         let passed = self.last_look.elapsed();
         if passed * 2 < INTERVAL {
             self.stride = (self.stride * 2).min(1 << 20);
         } else if passed > INTERVAL * 2 {
             self.stride = (self.stride / 2).max(1);
         }
-        self.clock = simulation.index() + self.stride;
+        self.clock = run.index() + self.stride;
         self.last_look = Instant::now();
         if let Some(progress) = &mut self.progress {
-            progress.show(simulation);
+            progress.show(run);
         }
         if self.checkpoints.is_time_up() {
-            self.checkpoint_now(simulation)?;
+            self.checkpoint_now(run)?;
         }
         Ok(())
     }
 
     /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
-    pub(super) fn checkpoint_now(&mut self, simulation: &mut Run) -> Result<()> {
+    pub(super) fn checkpoint_now(&mut self, run: &mut Run) -> Result<()> {
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(failed)?;
-        let warning = self.checkpoints.write(simulation, rows).map_err(|error| match *error {
+        let warning = self.checkpoints.write(run, rows).map_err(|error| match *error {
             Io::Engine(error) => error,
             error => Box::new(failed(error.into())),
         })?;

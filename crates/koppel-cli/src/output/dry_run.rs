@@ -75,18 +75,18 @@ struct Reading {
 }
 
 /// Names of all columns, those of numbers first.
-fn column_names(simulation: &Run) -> Vec<String> {
-    let messages = simulation.message_columns().iter().map(|column| column.name.clone());
-    simulation.columns().iter().map(|column| column.name.clone()).chain(messages).collect()
+fn column_names(run: &Run) -> Vec<String> {
+    let messages = run.message_columns().iter().map(|column| column.name.clone());
+    run.columns().iter().map(|column| column.name.clone()).chain(messages).collect()
 }
 
 impl DryRun {
-    pub(crate) fn new(session: &Session, simulation: &Run) -> Result<Self> {
-        let graph = simulation.graph();
+    pub(crate) fn new(session: &Session, run: &Run) -> Result<Self> {
+        let graph = run.graph();
         let schedule = Schedule::new(&session.spec.run, graph)?;
         let names = |ids: &Vec<usize>| ids.iter().map(|id| graph.name(*id).to_owned()).collect();
-        let last_is_extra = !simulation.steps().is_multiple_of(session.spec.run.record_every);
-        let solvers = simulation.statistics().shares;
+        let last_is_extra = !run.steps().is_multiple_of(session.spec.run.record_every);
+        let solvers = run.statistics().shares;
         let settings = session.spec.to_json();
         Ok(DryRun {
             status: "checked",
@@ -94,18 +94,18 @@ impl DryRun {
             start: session.spec.run.start,
             stop: session.spec.run.stop,
             step: session.spec.run.step,
-            steps: simulation.steps(),
-            rows: simulation.steps() / session.spec.run.record_every + 1 + u64::from(last_is_extra),
+            steps: run.steps(),
+            rows: run.steps() / session.spec.run.record_every + 1 + u64::from(last_is_extra),
             coupling: settings["run"]["coupling"].clone(),
             schedule: schedule.stages.iter().map(names).collect(),
             subsystems: (0..graph.len()).map(|id| part(graph, id, &solvers[id].solver, &schedule)).collect(),
             connections: links(session, graph),
-            unconnected_inputs: unconnected(simulation),
+            unconnected_inputs: unconnected(run),
             evaluation: evaluation_order(graph).iter().map(|c| reading(graph, c)).collect(),
             changes: settings::changes(&settings),
-            grid: settings::steps(session, simulation.steps()),
+            grid: settings::steps(session, run.steps()),
             words: settings::facts(session, &settings),
-            columns: column_names(simulation),
+            columns: column_names(run),
             auto: auto_document(session),
             settings,
         })

@@ -27,8 +27,8 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    pub(crate) fn new(simulation: &Run) -> Self {
-        let reports = simulation.probing();
+    pub(crate) fn new(run: &Run) -> Self {
+        let reports = run.probing();
         Probing {
             seconds: reports.iter().map(|report| report.seconds).sum(),
             step_calls: reports.iter().map(|report| report.step_calls).sum(),
@@ -38,8 +38,8 @@ impl Probing {
     }
 
     /// Nothing if nothing was to be excited.
-    pub(crate) fn of(simulation: &Run) -> Option<Self> {
-        (!simulation.probing().is_empty()).then(|| Probing::new(simulation))
+    pub(crate) fn of(run: &Run) -> Option<Self> {
+        (!run.probing().is_empty()).then(|| Probing::new(run))
     }
 
     /// For the summary of a run that called stepping functions so often itself.

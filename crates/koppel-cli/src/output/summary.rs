@@ -135,12 +135,12 @@ struct File {
 impl Summary {
     pub(crate) fn new(
         session: &Session,
-        simulation: &Run,
+        run: &Run,
         plan: &Plan,
         outcome: &Outcome,
         certificate: Option<Certificate>,
     ) -> Self {
-        let statistics = simulation.statistics();
+        let statistics = run.statistics();
         let (resumed_at, from) = match plan.origin {
             Origin::Start => (None, session.spec.run.start),
             Origin::Checkpoint { time, .. } => (Some(time), time),
@@ -172,12 +172,12 @@ impl Summary {
             koppel_version: env!("CARGO_PKG_VERSION"),
             resumed_at,
             steps: statistics.steps,
-            steps_planned: statistics.sizes.is_none().then(|| simulation.steps()),
+            steps_planned: statistics.sizes.is_none().then(|| run.steps()),
             step: session.spec.run.step,
             step_sizes: statistics.sizes,
-            end_time: simulation.time(),
+            end_time: run.time(),
             wall_seconds: wall,
-            real_time_factor: (simulation.time() - from) / wall.max(1e-9),
+            real_time_factor: (run.time() - from) / wall.max(1e-9),
             subsystems,
             engine_seconds: (statistics.parallel_stages == 0).then(|| rest(busy - working - recording, wall)),
             recording_seconds: recording,
@@ -185,13 +185,13 @@ impl Summary {
             parallel_stages: statistics.parallel_stages,
             auto: auto_document(session),
             certificate,
-            probing: Probing::of(simulation),
+            probing: Probing::of(run),
             models: statistics.review,
             loops: statistics.loops,
             halvings: statistics.halvings,
             repetitions: statistics.repetitions,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
-            unconnected_inputs: unconnected(simulation),
+            unconnected_inputs: unconnected(run),
             realtime: outcome.overruns.clone(),
             out: outcome.finished.as_ref().map(|f| File {
                 path: shown(&f.path),
@@ -206,7 +206,7 @@ impl Summary {
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
             words: settings::facts(session, &settings),
-            grid: settings::steps(session, simulation.steps()),
+            grid: settings::steps(session, run.steps()),
             is_crash: outcome.ending.as_ref().err().is_some_and(Failure::is_crash),
             settings,
         }

@@ -16,8 +16,8 @@ pub(super) struct Default {
 }
 
 /// Inputs that nothing is connected to, with their values.
-pub(super) fn unconnected(simulation: &Run) -> Vec<Default> {
-    let graph = simulation.graph();
+pub(super) fn unconnected(run: &Run) -> Vec<Default> {
+    let graph = run.graph();
     let free = (0..graph.inputs()).filter(|input| graph.is_free(*input));
     free.map(|input| Default {
         name: graph.input_name(input),

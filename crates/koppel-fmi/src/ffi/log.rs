@@ -46,7 +46,13 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(instance: &str, sink: Option<LogSink>) -> Log {
-        Log { instance: instance.into(), time: AtomicU64::new(0), sink, has_warned: AtomicBool::new(false), recent: Mutex::default() }
+        Log {
+            instance: instance.into(),
+            time: AtomicU64::new(0),
+            sink,
+            has_warned: AtomicBool::new(false),
+            recent: Mutex::default(),
+        }
     }
 
     pub(crate) fn instance(&self) -> &str {
@@ -73,7 +79,9 @@ impl Log {
     #[cold]
     pub(super) fn warn_of_float_mode(&self, call: &str) {
         if let (false, Some(sink)) = (self.has_warned.swap(true, Ordering::Relaxed), &self.sink) {
-            let text = format!("{call} has changed the floating-point mode (rounding, flush to zero, traps or precision); koppel sets it back");
+            let text = format!(
+                "{call} has changed the floating-point mode (rounding, flush to zero, traps or precision); koppel sets it back"
+            );
             sink(&LogMessage::of_koppel(&self.instance, self.time(), Status::Warning, text));
         }
     }

@@ -10,7 +10,8 @@ use super::{Options, Phase, capabilities};
 use crate::description::{Description, FmiVersion};
 use crate::error::{Error, Result};
 use crate::ffi::{
-    CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status, Surroundings, announce,
+    CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status, Surroundings,
+    announce,
 };
 use crate::fmu::{Fmu, OnlyInstance};
 use crate::percent;

@@ -1,8 +1,8 @@
 //! The process that works under a supervisor.
 
-use super::{Kind, Known};
 use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
+use super::{Kind, Known};
 use crate::ffi::{announce_instances_to, note_calls_in};
 use rustix::process::{Pid, Signal, getppid};
 use std::fs::File;

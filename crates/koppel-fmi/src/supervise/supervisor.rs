@@ -1,8 +1,8 @@
 //! The process that watches another.
 
-use super::{Kind, Known};
 use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
+use super::{Kind, Known};
 use crate::ffi::{Calls, call_name};
 use crate::isolate::{Ending, Process};
 use std::collections::HashMap;
@@ -154,7 +154,9 @@ impl Supervisor {
             let (call, count) = (calls.last.load(Ordering::Relaxed), calls.count.load(Ordering::Relaxed));
             if (call, count) != (found.call, found.count) || call == 0 {
                 *found = Found { call, count, since: Instant::now() };
-            } else if let Some(limit) = limit(calls).filter(|limit| found.since.elapsed().as_secs_f64() > *limit) {
+            } else if let Some(limit) =
+                limit(calls).filter(|limit| found.since.elapsed().as_secs_f64() > *limit)
+            {
                 self.overdue = Some(limit);
                 self.process.kill();
             }

@@ -18,10 +18,10 @@ fn without_event_mode_the_fmu_is_left_to_itself() {
         .connect(Connection::new("b.i32_out", "a.i32_in"))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.5, 0.5)).unwrap();
-    let end = ends(&mut simulation);
+    let mut run = Run::new(system, &RunConfig::new(1.5, 0.5)).unwrap();
+    let end = ends(&mut run);
     assert_eq!((end("a.falls"), end("a.events"), end("a.periodic_ticks")), (1.0, 0.0, 0.0));
-    let text = simulation.message("b.text_out").unwrap();
+    let text = run.message("b.text_out").unwrap();
     assert_eq!(text, Message::Text("silence at 1.500 by events at 1.500 by events".into()));
 }
 
@@ -33,9 +33,8 @@ fn an_early_return_without_event_mode_is_gone_on_from() {
     assert_eq!(end("e.falls"), 2.0);
     assert!((end("e.last_fall") - 2.0).abs() < 1e-9 && (end("e.ramp") - 0.4).abs() < 1e-9);
     let fmu = TestFmu::new("events3.c", EVENTS3, &["-DNO_EVENT_MODE"]);
-    let mut simulation = alone(instance(&fmu, &[]), &RunConfig::new(1.0, 0.1));
-    let error =
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let mut run = alone(instance(&fmu, &[]), &RunConfig::new(1.0, 0.1));
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("fmi3EnterEventMode is not in its library"), "{error}");
 }
 
@@ -56,22 +55,22 @@ fn what_is_saved_is_restored_with_clocks_and_messages() {
                 .unwrap();
             Run::new(system, &RunConfig::new(3.0, 0.15)).unwrap()
         };
-        let mut simulation = make();
-        let outputs = |simulation: &Run| [simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec()];
+        let mut run = make();
+        let outputs = |run: &Run| [run.outputs(0).to_vec(), run.outputs(1).to_vec()];
         for before in [0, 6, 7] {
             // After 7 steps, at 1.05 s, a tick is on its way.
-            while simulation.index() < before {
-                simulation.advance().unwrap();
+            while run.index() < before {
+                run.advance().unwrap();
             }
             let mut state = RunState::new(Horizon::Anywhere);
-            simulation.save(&mut state).unwrap();
+            run.save(&mut state).unwrap();
             let mut reached = Vec::new();
             for _ in 0..3 {
-                (0..5).for_each(|_| simulation.advance().unwrap());
-                let text = simulation.message("b.text_out").unwrap();
-                reached.push((outputs(&simulation), text));
-                simulation.restore(&state).unwrap();
-                simulation.save(&mut state).unwrap();
+                (0..5).for_each(|_| run.advance().unwrap());
+                let text = run.message("b.text_out").unwrap();
+                reached.push((outputs(&run), text));
+                run.restore(&state).unwrap();
+                run.save(&mut state).unwrap();
             }
             assert!(reached.windows(2).all(|pair| pair[0] == pair[1]), "after {before} steps");
             if description == EVENTS3 {
@@ -88,8 +87,8 @@ fn what_is_saved_is_restored_with_clocks_and_messages() {
 fn bad_behaviour_ends_in_one_message() {
     let fmu = fmu(EVENTS3);
     let failure = |fmu: &TestFmu, fault: f64| {
-        let mut simulation = alone(instance(fmu, &[("fault", fault.into())]), &RunConfig::new(2.0, 0.1));
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
+        let mut run = alone(instance(fmu, &[("fault", fault.into())]), &RunConfig::new(2.0, 0.1));
+        run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
     };
     let discard = failure(&fmu, 1.0);
     assert!(discard.contains("`e` discarded the step from 0.5"), "{discard}");
@@ -103,8 +102,8 @@ fn bad_behaviour_ends_in_one_message() {
     assert!(failure(&fmu, 7.0).contains("made no progress at 0 s in 101 steps"), "{}", failure(&fmu, 7.0));
     let one_size = EVENTS3.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
     let one_size = TestFmu::new("events3.c", &one_size, &[]);
-    let mut simulation = alone(instance(&one_size, &[]), &RunConfig::new(2.0, 0.1));
-    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let mut run = alone(instance(&one_size, &[]), &RunConfig::new(2.0, 0.1));
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     assert!(error.to_string().contains("`e` has an event at 0.05 s, inside a communication step"), "{error}");
     assert!(error.hint().unwrap().contains("ends where its clocks tick"));
 }

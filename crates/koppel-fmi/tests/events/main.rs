@@ -35,10 +35,10 @@ fn try_instance(fmu: &TestFmu, values: &[(&str, Value)]) -> Result<CoSimulation,
 }
 
 /// The last value of each column.
-fn ends(simulation: &mut Run) -> impl Fn(&str) -> f64 + use<> {
+fn ends(run: &mut Run) -> impl Fn(&str) -> f64 + use<> {
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
-    let names: Vec<String> = simulation.columns().iter().map(|column| column.name.clone()).collect();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<String> = run.columns().iter().map(|column| column.name.clone()).collect();
     let row = table.rows.last().unwrap().clone();
     move |name| row[names.iter().position(|known| known == name).unwrap_or_else(|| panic!("{name}"))]
 }
@@ -59,8 +59,8 @@ fn clock() -> OdeModel {
 fn everything_happens_at_its_time_whatever_the_step() {
     let fmu = fmu(EVENTS3);
     for step in [0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0] {
-        let mut simulation = alone(instance(&fmu, &[]), &RunConfig::new(2.0, step));
-        let end = ends(&mut simulation);
+        let mut run = alone(instance(&fmu, &[]), &RunConfig::new(2.0, step));
+        let end = ends(&mut run);
         let near = |name: &str, time: f64| {
             assert!((end(name) - time).abs() < 1e-9, "{name}: {} instead of {time}, step {step}", end(name));
         };
@@ -98,9 +98,8 @@ fn intervals_may_be_fractions() {
     assert_eq!((end("e.periodic_ticks"), end("e.countdown_ticks")), (6.0, 2.0));
     assert!((end("e.last_countdown") - (4.0 / 3.0 + 0.07)).abs() < 1e-9, "{}", end("e.last_countdown"));
     let silent = EVENTS3.replace("intervalDecimal=\"0.1\"", "");
-    let mut simulation = alone(instance(&fmu(&silent), &[]), &RunConfig::new(1.0, 0.1));
-    let error =
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let mut run = alone(instance(&fmu(&silent), &[]), &RunConfig::new(1.0, 0.1));
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("`e` does not offer an interval of its clock `periodic`"), "{error}");
 }
 
@@ -117,8 +116,8 @@ fn a_tuned_clock_ticks_with_its_new_interval() {
 #[test]
 fn wished_events_come() {
     let fmu = fmu(EVENTS3);
-    let mut simulation = alone(instance(&fmu, &[("wish", 0.33.into())]), &RunConfig::new(1.0, 0.5));
-    let end = ends(&mut simulation);
+    let mut run = alone(instance(&fmu, &[("wish", 0.33.into())]), &RunConfig::new(1.0, 0.5));
+    let end = ends(&mut run);
     // 0.33, 0.63, 0.93.
     assert_eq!(end("e.wishes"), 3.0);
 }
@@ -148,11 +147,11 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
         for names in [["a", "b"], ["b", "a"]] {
             for threads in [Parallel::Never, Parallel::Always] {
                 let config = RunConfig { threads, ..RunConfig::new(stop, step) };
-                let mut simulation = Run::new(connect(names), &config).unwrap();
-                let end = ends(&mut simulation);
+                let mut run = Run::new(connect(names), &config).unwrap();
+                let end = ends(&mut run);
                 assert_eq!((end("b.alarms"), end("b.frames")), (alarms, frames), "step {step}, stop {stop}");
                 assert!((end("b.last_alarm") - told).abs() < 1e-12, "{}", end("b.last_alarm"));
-                let text = simulation.message("b.text_out").unwrap();
+                let text = run.message("b.text_out").unwrap();
                 let earlier = stop - step;
                 let expected = format!("silence at {earlier:.3} by a at {stop:.3} by b");
                 assert_eq!(text, Message::Text(expected));
@@ -162,11 +161,11 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
     // In a sequence the newest arrives: the fall at 1 s is told before `b` moves from 0.75 s to 1 s.
     let order = ScheduleConfig::Order(vec!["a".into(), "b".into()]);
     let config = RunConfig { schedule: order, ..RunConfig::new(1.0, 0.25) };
-    let mut simulation = Run::new(connect(["a", "b"]), &config).unwrap();
-    let end = ends(&mut simulation);
+    let mut run = Run::new(connect(["a", "b"]), &config).unwrap();
+    let end = ends(&mut run);
     assert_eq!((end("b.alarms"), end("b.last_alarm")), (1.0, 0.75));
     assert_eq!(
-        simulation.message("b.text_out").unwrap(),
+        run.message("b.text_out").unwrap(),
         Message::Text("silence at 1.000 by a at 1.000 by b".into())
     );
 }
@@ -180,8 +179,8 @@ fn a_clocked_input_is_given_when_its_clock_ticks() {
         .connect(Connection::new("clock.y", "e.sampled"))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let end = ends(&mut simulation);
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let end = ends(&mut run);
     // The last tick is at 0.95 s, in the step that began with the value of 0.9 s.
     assert!((end("e.sample") - 0.9).abs() < 1e-12, "{}", end("e.sample"));
 }

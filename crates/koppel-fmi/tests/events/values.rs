@@ -135,17 +135,17 @@ fn numbers_of_every_type_are_carried_and_held() {
                 set: [("a.b_in".to_owned(), 0.0), ("a.i8_in".to_owned(), 127.0)].into(),
             }];
             let config = RunConfig { coupling: coupling.clone(), schedule, at, ..RunConfig::new(1.0, 0.1) };
-            let mut simulation = Run::new(builder.build().unwrap(), &config).unwrap();
-            simulation.advance().unwrap();
-            simulation.advance().unwrap();
-            let graph = simulation.graph();
+            let mut run = Run::new(builder.build().unwrap(), &config).unwrap();
+            run.advance().unwrap();
+            run.advance().unwrap();
+            let graph = run.graph();
             let b = graph.find("b").unwrap();
             let outputs = &graph.ports(b).outputs;
             for (name, value) in extremes {
                 let place = outputs.iter().position(|v| v.name == format!("{name}_out")).unwrap();
-                assert_eq!(simulation.outputs(b)[place], value, "{name}");
+                assert_eq!(run.outputs(b)[place], value, "{name}");
             }
-            let end = ends(&mut simulation);
+            let end = ends(&mut run);
             assert_eq!((end("b.b_out"), end("b.i8_out")), (0.0, 127.0));
         }
     }
@@ -156,8 +156,8 @@ fn numbers_of_every_type_are_carried_and_held() {
             .connect(Connection::new("clock.y", "e.b_in"))
             .build()
             .unwrap();
-        let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
+        let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+        run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
     };
     assert!(error.contains("subsystem `e` failed") && error.contains("`b_in` is a Boolean, 0.1"), "{error}");
 }

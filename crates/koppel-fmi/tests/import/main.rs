@@ -159,10 +159,10 @@ fn two_fmus_give_the_numbers_of_two_native_models() {
             .add_boxed("b", b)
             .connect(Connection::new("a.x", "b.F").gain(4.0))
             .connect(Connection::new("b.x", "a.F").gain(4.0));
-        let mut simulation = Run::new(system.build().unwrap(), &config).unwrap();
+        let mut run = Run::new(system.build().unwrap(), &config).unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-        (simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec())
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        (run.outputs(0).to_vec(), run.outputs(1).to_vec())
     };
     let (a, b) = (native(1.0, 6.0, 0.1), native(3.0, 9.0, 0.2));
     let (left, right) = run(Box::new(a), Box::new(b));

@@ -36,8 +36,8 @@ fn bad_behaviour_ends_in_one_message() {
     for fmu in [&two, &three] {
         let body = instance(&fmu.path(), options(&[("misbehave", 5.0)]));
         let system = SystemBuilder::new().add("body", body).build().unwrap();
-        let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-        let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+        let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+        let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
         assert!(error.to_string().contains("variable `x` became NaN"), "{error}");
     }
 }

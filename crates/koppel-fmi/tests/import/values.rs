@@ -132,8 +132,8 @@ fn feed_through_is_probed_without_parts_of_whole_numbers() {
     let fmu = TestFmu::two(&description);
     let body = Box::new(instance(&fmu.path(), options(&[])));
     let system = SystemBuilder::new().add_boxed("body", body).build().unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let found = simulation.workbench().feed_through(0).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let found = run.workbench().feed_through(0).unwrap();
     assert_eq!(found.source, Source::Probing);
     assert_eq!(found.matrix.max_abs(), 0.0, "{:?}", found.matrix);
 }

@@ -27,10 +27,10 @@ fn body(fmu: &TestFmu, name: &str) -> (CoSimulation, Arc<Mutex<Vec<String>>>) {
 }
 
 fn ending(system: koppel::system::System, config: &RunConfig) -> Result<Vec<f64>, String> {
-    let mut simulation = Run::new(system, config).map_err(|error| error.to_string())?;
-    let digits = simulation.columns().iter().position(|column| column.name == "a.digits").unwrap();
+    let mut run = Run::new(system, config).map_err(|error| error.to_string())?;
+    let digits = run.columns().iter().position(|column| column.name == "a.digits").unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
     Ok(table.column(digits).collect())
 }
 

@@ -194,8 +194,8 @@ fn bounces_become_rows_where_asked() {
             let system = SystemBuilder::new().add("ball", ball).build().unwrap();
             let config = RunConfig { record_events, ..RunConfig::new(2.0, 0.25) };
             let mut table = Trajectory::default();
-            let mut simulation = Run::new(system, &config).unwrap();
-            simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+            let mut run = Run::new(system, &config).unwrap();
+            run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             table
         };
         let (plain, table) = (run(false), run(true));

@@ -133,9 +133,9 @@ fn coupled_with_a_native_model_it_gives_the_numbers_of_two_native_models() {
             .connect(Connection::new("a.x1", "b.u").gain(4.0))
             .connect(Connection::new("b.x1", "a.u").gain(4.0));
         let config = RunConfig { coupling: coupling.clone(), ..RunConfig::new(5.0, 0.01) };
-        let mut simulation = Run::new(system.build().unwrap(), &config).unwrap();
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
-        [simulation.outputs(0)[..3].to_vec(), simulation.outputs(1)[..3].to_vec()].concat()
+        let mut run = Run::new(system.build().unwrap(), &config).unwrap();
+        run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+        [run.outputs(0)[..3].to_vec(), run.outputs(1)[..3].to_vec()].concat()
     };
     let fmus = VERSIONS.map(|version| OSCILLATOR.fmu(version, ALL, &[]));
     for solver in [SolverConfig::Euler { step: 1e-3 }, SolverConfig::Rk4 { step: 1e-3 }] {

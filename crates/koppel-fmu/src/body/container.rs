@@ -36,7 +36,7 @@ pub(crate) struct Container {
 struct Running {
     /// When it began.
     start: f64,
-    simulation: Run,
+    run: Run,
     inputs: Vec<InputId>,
     outputs: Vec<(usize, VariableId)>,
     /// Place of each output in the list of all outputs.
@@ -94,8 +94,8 @@ impl Container {
                 *signal = External::live(input.now());
             }
         }
-        let simulation = Run::new(system, &self.config(start))?;
-        Running::new(start, simulation, &self.interface)
+        let run = Run::new(system, &self.config(start))?;
+        Running::new(start, run, &self.interface)
     }
 
     /// The settings of the file, from another start on and without end.
@@ -124,8 +124,8 @@ impl Container {
 }
 
 impl Running {
-    fn new(start: f64, simulation: Run, interface: &Interface) -> Result<Running> {
-        let graph = simulation.graph();
+    fn new(start: f64, run: Run, interface: &Interface) -> Result<Running> {
+        let graph = run.graph();
         let variables = |targets: &[Target]| -> Result<Vec<(usize, VariableId)>> {
             targets.iter().map(|target| Ok((graph.find(&target.subsystem)?, target.variable))).collect()
         };
@@ -140,13 +140,13 @@ impl Running {
             outputs,
             parameters: variables(&interface.parameters)?,
             locals: variables(&interface.locals)?,
-            simulation,
+            run,
         })
     }
 
     fn give(&mut self, inputs: &[Polynomial]) {
         for (id, input) in self.inputs.iter().zip(inputs) {
-            self.simulation.give(*id, &input.coefficients[..input.terms()]);
+            self.run.give(*id, &input.coefficients[..input.terms()]);
         }
     }
 }
@@ -169,7 +169,7 @@ impl Body for Container {
     fn follow(&mut self, inputs: &[Polynomial]) -> Result<()> {
         let running = self.running()?;
         running.give(inputs);
-        Ok(running.simulation.follow_inputs()?)
+        Ok(running.run.follow_inputs()?)
     }
 
     fn get(&mut self, role: Role) -> Result<f64> {
@@ -184,7 +184,7 @@ impl Body for Container {
             Role::Local(index) => running.locals[index],
             _ => return Err(Error::misuse("a system has no derivatives of its own")),
         };
-        Ok(running.simulation.value(id, variable)?)
+        Ok(running.run.value(id, variable)?)
     }
 
     fn set_parameter(&mut self, index: usize, value: f64) -> Result<()> {
@@ -203,13 +203,13 @@ impl Body for Container {
         let grid = self.session.spec.run.step;
         let running = self.running()?;
         running.give(inputs);
-        let begin = running.simulation.time();
+        let begin = running.run.time();
         let wanted = begin + size;
         let point = running.start + ((wanted - running.start) / grid).round() * grid;
         let end = if (wanted - point).abs() <= 1e-6 * grid { point } else { wanted };
-        let request = match running.simulation.advance_to(end) {
-            Ok(()) => running.simulation.termination().cloned(),
-            Err(error) => Some(running.simulation.end_by(error)?),
+        let request = match running.run.advance_to(end) {
+            Ok(()) => running.run.termination().cloned(),
+            Err(error) => Some(running.run.end_by(error)?),
         };
         Ok(request.map(|request| Ended { done: (request.time - begin).clamp(0.0, size), text: request.text }))
     }
@@ -223,16 +223,16 @@ impl Body for Container {
         let is_linear = self.is_linear;
         let running = self.running()?;
         let input = running.inputs[index];
-        let id = running.simulation.graph().subsystem_of_input(input);
-        let place = input - running.simulation.graph().inputs_of(id).start;
-        let now = running.simulation.value(id, VariableId { kind: VariableKind::Input, index: place })?;
-        let mut slopes = vec![0.0; running.simulation.graph().outputs()];
+        let id = running.run.graph().subsystem_of_input(input);
+        let place = input - running.run.graph().inputs_of(id).start;
+        let now = running.run.value(id, VariableId { kind: VariableKind::Input, index: place })?;
+        let mut slopes = vec![0.0; running.run.graph().outputs()];
         if is_linear {
-            running.simulation.slopes(input, now.abs().max(1.0), &mut slopes)?;
+            running.run.slopes(input, now.abs().max(1.0), &mut slopes)?;
         } else {
             let mut far = slopes.clone();
-            running.simulation.slopes(input, distance(now), &mut slopes)?;
-            running.simulation.slopes(input, 2.0 * distance(now), &mut far)?;
+            running.run.slopes(input, distance(now), &mut slopes)?;
+            running.run.slopes(input, 2.0 * distance(now), &mut far)?;
             slopes = fourth_order(&slopes, &far);
         }
         Ok(Column {
@@ -244,7 +244,7 @@ impl Body for Container {
     fn save(&mut self) -> Result<BodyState> {
         let Some(running) = &mut self.running else { return Ok(BodyState::Fresh) };
         let mut state = RunState::new(Horizon::Anywhere);
-        running.simulation.save(&mut state)?;
+        running.run.save(&mut state)?;
         Ok(BodyState::Container(state))
     }
 
@@ -258,7 +258,7 @@ impl Body for Container {
                     self.release();
                     self.running = Some(self.start(start, &inputs)?);
                 }
-                self.running()?.simulation.restore(state)?;
+                self.running()?.run.restore(state)?;
             }
             BodyState::Model(_) => return Err(foreign_state()),
         }
@@ -344,7 +344,7 @@ units = "ignore"
             time += 0.02;
         }
         assert!((time - (start + 20_000.0 * 0.02)).abs() > 1e-9 * 0.01, "sums drift");
-        assert_eq!(container.running().unwrap().simulation.time(), start + 40_000.0 * 0.01);
+        assert_eq!(container.running().unwrap().run.time(), start + 40_000.0 * 0.01);
     }
 
     #[test]

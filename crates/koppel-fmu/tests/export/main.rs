@@ -68,9 +68,9 @@ fn run(file: &Session) -> (Vec<String>, Vec<f64>, Vec<Vec<f64>>) {
             Ok(())
         }
     }
-    let mut simulation = file.simulation().unwrap();
-    let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
+    let mut run = file.build_run().unwrap();
+    let names = run.columns().iter().map(|column| column.name.clone()).collect();
     let mut rows = Rows(Vec::new(), Vec::new());
-    simulation.run(&mut rows, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
+    run.run(&mut rows, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
     (names, rows.0, rows.1)
 }

@@ -33,13 +33,13 @@ fn dual_mass(parts: [Box<dyn Subsystem>; 2], config: &RunConfig) -> Result<(Vec<
         .connect(Connection::new("spring.F", "mass.F"))
         .connect(Connection::new("mass.x", "spring.x"))
         .connect(Connection::new("mass.v", "spring.v"));
-    let mut simulation = Run::new(system.build().unwrap(), config).map_err(|error| error.to_string())?;
+    let mut run = Run::new(system.build().unwrap(), config).map_err(|error| error.to_string())?;
     let mut all = Vec::new();
-    while !simulation.is_done() {
-        simulation.advance().map_err(|error| error.to_string())?;
-        (0..2).for_each(|id| all.extend_from_slice(simulation.outputs(id)));
+    while !run.is_done() {
+        run.advance().map_err(|error| error.to_string())?;
+        (0..2).for_each(|id| all.extend_from_slice(run.outputs(id)));
     }
-    let words = simulation.statistics().shares.iter().map(|share| share.solver.clone()).collect::<Vec<_>>();
+    let words = run.statistics().shares.iter().map(|share| share.solver.clone()).collect::<Vec<_>>();
     Ok((all, words.join("\n")))
 }
 

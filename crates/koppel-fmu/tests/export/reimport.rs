@@ -35,11 +35,11 @@ fn dual_mass(mass: Box<dyn Subsystem>, spring: Box<dyn Subsystem>, config: &RunC
         .connect(Connection::new("spring.F", "mass.F"))
         .connect(Connection::new("mass.x", "spring.x"))
         .connect(Connection::new("mass.v", "spring.v"));
-    let mut simulation = Run::new(system.build().unwrap(), config).unwrap();
+    let mut run = Run::new(system.build().unwrap(), config).unwrap();
     let mut all = Vec::new();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
-        (0..2).for_each(|id| all.extend_from_slice(simulation.outputs(id)));
+    while !run.is_done() {
+        run.advance().unwrap();
+        (0..2).for_each(|id| all.extend_from_slice(run.outputs(id)));
     }
     all
 }

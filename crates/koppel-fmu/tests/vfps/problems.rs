@@ -145,7 +145,7 @@ impl Problem {
             RunConfig { step: step * 1e-3, coupling: CouplingConfig::zoh(), ..self.case.run.clone() };
         let native = self.case.system().unwrap();
         let mut monolith = Run::new(self.case.reference().unwrap(), &config).unwrap();
-        let table = run(&mut monolith).unwrap();
+        let table = trajectory_of(&mut monolith).unwrap();
         let of = |id: usize| {
             let outputs = native.graph.outputs_of(id).map(|output| native.graph.output_name(output));
             outputs.map(|name| (column(&monolith, &table, &format!("monolith.{name}")), name)).collect()
@@ -159,10 +159,10 @@ impl Problem {
         let mut known = self.references.borrow_mut();
         let exact = known.entry(step.to_bits()).or_insert_with(|| self.exact(step));
         let config = RunConfig { step: step * 1e-3, coupling: coupling.clone(), ..self.case.run.clone() };
-        let Ok(mut simulation) = Run::new(self.system(fmus), &config) else { return f64::INFINITY };
-        let Some(seen) = run(&mut simulation) else { return f64::INFINITY };
+        let Ok(mut run) = Run::new(self.system(fmus), &config) else { return f64::INFINITY };
+        let Some(seen) = trajectory_of(&mut run) else { return f64::INFINITY };
         let error = |(exact, name): &(Vec<f64>, String)| {
-            let seen = column(&simulation, &seen, name);
+            let seen = column(&run, &seen, name);
             let (low, high) =
                 exact.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
             let sum: f64 = seen.iter().zip(exact).skip(1).map(|(a, b)| (a - b).abs()).sum();
@@ -202,13 +202,13 @@ const LIMIT: f64 = 0.05;
 /// Per subsystem its outputs at the communication points, with their names.
 type Reference = Vec<Vec<(Vec<f64>, String)>>;
 
-fn column(simulation: &Run, table: &Trajectory, name: &str) -> Vec<f64> {
-    let at = simulation.columns().iter().position(|column| column.name == name).unwrap();
+fn column(run: &Run, table: &Trajectory, name: &str) -> Vec<f64> {
+    let at = run.columns().iter().position(|column| column.name == name).unwrap();
     table.column(at).collect()
 }
 
 /// A run to its end.
-fn run(simulation: &mut Run) -> Option<Trajectory> {
+fn trajectory_of(run: &mut Run) -> Option<Trajectory> {
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok().map(|_| table)
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).ok().map(|_| table)
 }

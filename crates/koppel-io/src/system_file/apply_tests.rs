@@ -1,5 +1,5 @@
 use super::*;
-use koppel::coupling::{NepceConfig, PrestepConfig};
+use koppel::coupling::{NepceConfig, PrestepConfig, RelaxedConfig};
 
 const SYSTEM: &str = r##"# Two masses, by hand
 title = "a # that is no comment" # but this is one
@@ -27,7 +27,7 @@ to = "left.F"
 "##;
 
 fn relaxed(alpha: f64) -> CouplingConfig {
-    CouplingConfig::relaxed(alpha)
+    CouplingConfig::from(RelaxedConfig { alpha })
 }
 
 fn mixed(default: CouplingConfig, own: &[(&str, CouplingConfig)]) -> CouplingConfig {

@@ -92,7 +92,7 @@ impl Example {
         let mut file = self.file.clone();
         file.spec.run = RunConfig { threads: koppel::run::Parallel::Never, ..config.clone() };
         let begin = Instant::now();
-        let Ok(mut run) = file.simulation() else {
+        let Ok(mut run) = file.build_run() else {
             return Outcome { error: f64::INFINITY, seconds: f64::INFINITY, calls: f64::INFINITY };
         };
         let order: Vec<usize> = self.truth.names.iter().map(|name| run.graph().find(name).unwrap()).collect();

@@ -43,7 +43,7 @@ fn judge(example: &Example) -> Result<String, String> {
 fn is_stable(example: &Example, config: &RunConfig) -> bool {
     let mut file = example.file.clone();
     file.spec.run = config.clone();
-    let system = file.simulation().ok().and_then(|mut run| LinearSystem::new(&mut run).ok());
+    let system = file.build_run().ok().and_then(|mut run| LinearSystem::new(&mut run).ok());
     match system.filter(LinearSystem::is_exact) {
         Some(system) if StepMatrix::of(&system, config).is_ok() => system.growth(config).unwrap().is_bounded,
         _ => true,

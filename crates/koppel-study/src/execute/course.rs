@@ -43,13 +43,13 @@ impl Recorder for Keeping {
     }
 }
 
-fn record(mut simulation: Run, names: &[String]) -> Result<Course, String> {
-    let known: Vec<&str> = simulation.columns().iter().map(|column| column.name.as_str()).collect();
+fn record(mut run: Run, names: &[String]) -> Result<Course, String> {
+    let known: Vec<&str> = run.columns().iter().map(|column| column.name.as_str()).collect();
     let find = |name: &String| known.iter().position(|known| known == name);
     let columns = names.iter().map(|name| find(name).ok_or_else(|| format!("it does not know `{name}`")));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let mut keeping = Keeping { columns, kept: Trajectory::default() };
-    simulation.run(&mut keeping, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
+    run.run(&mut keeping, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
     Ok(Course::new(keeping.kept))
 }
 
@@ -144,7 +144,7 @@ impl Store {
                 session.spec.run.record = Record::Many(self.signals.clone());
                 session.spec.run.record_every = 1;
                 session.spec.run.record_events = false;
-                record(session.simulation().map_err(words)?, &self.signals)
+                record(session.build_run().map_err(words)?, &self.signals)
             }
         }
     }

@@ -89,34 +89,34 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     };
     let needs_forecast = study.measures.iter().any(|measure| is_forecast(&measure.kind));
     let started = session.start(start, &|kind, remark| prepared.tell(kind, remark));
-    let mut run = match started {
-        Ok(run) => run,
+    let mut started = match started {
+        Ok(started) => started,
         Err(refused) => {
             // What is refused has a forecast all the same.
-            if let (true, Ok(mut simulation)) = (needs_forecast, session.simulation()) {
-                seen.radius = forecast(&mut simulation, &session.spec.run, &study.measures).ok();
+            if let (true, Ok(mut run)) = (needs_forecast, session.build_run()) {
+                seen.radius = forecast(&mut run, &session.spec.run, &study.measures).ok();
             }
             return Err(one_line(&refused));
         }
     };
-    let simulation = &mut run.simulation;
+    let run = &mut started.run;
     if needs_forecast {
-        seen.radius = Some(forecast(simulation, &session.spec.run, &study.measures)?);
+        seen.radius = Some(forecast(run, &session.spec.run, &study.measures)?);
     }
-    let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
+    let of = |name: &String| run.columns().iter().position(|column| column.name == *name);
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
     let mut watch =
         |_: &mut Run, _: u64| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
-    let ending = run.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
+    let ending = started.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
     }
     if let Ending::Terminated(request) = ending {
         seen.ended_by = Some(request.subsystem);
     }
-    let statistics = run.simulation.statistics();
+    let statistics = started.run.statistics();
     let relative = |defect: &koppel::run::Defect| {
         if defect.range > 0.0 { defect.largest / defect.range } else { defect.largest }
     };
@@ -127,7 +127,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         seconds: begin.elapsed().as_secs_f64(),
         defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
     });
-    seen.certificate = run.certificate(true);
+    seen.certificate = started.certificate(true);
     seen.followed = Some(meter.values());
     Ok(true)
 }
@@ -140,10 +140,10 @@ fn is_forecast(kind: &MeasureKind) -> bool {
     )
 }
 
-fn forecast(simulation: &mut Run, config: &RunConfig, measures: &[Measure]) -> Result<Radius, String> {
+fn forecast(run: &mut Run, config: &RunConfig, measures: &[Measure]) -> Result<Radius, String> {
     let words = |error: Box<koppel::Error>| format!("there is no forecast: {error}");
     let is_wanted = |figure| measures.iter().any(|m| matches!(m.kind, MeasureKind::Figure(f) if f == figure));
-    let system = LinearSystem::new(simulation).map_err(words)?;
+    let system = LinearSystem::new(run).map_err(words)?;
     let spectrum = StepMatrix::of(&system, config).and_then(|matrix| matrix.spectrum()).map_err(words)?;
     let stability = match is_wanted(Figure::StabilityRadius) {
         true => spectrum.stability_radius().map_err(words)?,

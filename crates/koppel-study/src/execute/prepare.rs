@@ -252,7 +252,7 @@ fn first(study: &Study, design: &Design) -> Result<First> {
             session.spec.run.record = Record::One("*".into());
             let start =
                 Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
-            let known = session.start(start, &warnings(&told))?.simulation.columns().to_vec();
+            let known = session.start(start, &warnings(&told))?.run.columns().to_vec();
             Ok(First { run, session, known, remarks: told.take() })
         });
         match built {

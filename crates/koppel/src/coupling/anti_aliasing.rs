@@ -44,13 +44,6 @@ pub struct AntiAliasingConfig {
     pub order: usize,
 }
 
-impl CouplingConfig {
-    /// Anti-aliasing, with a hold of `order` 0 or 1 on the means.
-    pub fn anti_aliasing(order: usize) -> Self {
-        AntiAliasingConfig { order }.into()
-    }
-}
-
 impl Method for AntiAliasingConfig {
     fn info(&self) -> &'static MethodInfo {
         &ANTI_ALIASING
@@ -74,7 +67,7 @@ impl Method for AntiAliasingConfig {
     }
 
     fn at_level(&self, level: usize) -> Option<CouplingConfig> {
-        Some(CouplingConfig::anti_aliasing(level))
+        Some(AntiAliasingConfig { order: level }.into())
     }
 }
 

@@ -45,13 +45,6 @@ impl Default for RelaxedConfig {
     }
 }
 
-impl CouplingConfig {
-    /// The relaxed hold.
-    pub fn relaxed(alpha: f64) -> Self {
-        RelaxedConfig { alpha }.into()
-    }
-}
-
 impl Method for RelaxedConfig {
     fn info(&self) -> &'static MethodInfo {
         &RELAXED
@@ -76,7 +69,7 @@ impl Method for RelaxedConfig {
 
     /// Levels of α lie inside (0, 1).
     fn at_level(&self, level: usize) -> Option<CouplingConfig> {
-        Some(CouplingConfig::relaxed(rounded((level + 1) as f64 / 100.0)))
+        Some(RelaxedConfig { alpha: rounded((level + 1) as f64 / 100.0) }.into())
     }
 }
 

@@ -61,15 +61,15 @@ fn changes_are_met() {
     let set = |time, value| Change { time, set: [("second.x".to_owned(), value)].into() };
     for time in [4.0, 4.0004] {
         let config = RunConfig { at: vec![set(time, 0.3)], ..config(9.0) };
-        let mut simulation = start(&config);
-        while simulation.time() < 4.0 - 1e-9 {
-            simulation.advance().unwrap();
+        let mut run = start(&config);
+        while run.time() < 4.0 - 1e-9 {
+            run.advance().unwrap();
         }
-        assert_eq!(simulation.time(), 4.0);
+        assert_eq!(run.time(), 4.0);
         for _ in 0..3 {
-            simulation.advance().unwrap();
+            run.advance().unwrap();
         }
-        assert!(simulation.time() < 4.0035, "{}", simulation.time());
+        assert!(run.time() < 4.0035, "{}", run.time());
     }
 }
 
@@ -77,15 +77,15 @@ fn changes_are_met() {
 #[test]
 fn checkpoints() {
     let config = config(9.0);
-    let mut simulation = start(&config);
-    (0..60).for_each(|_| simulation.advance().unwrap());
+    let mut run = start(&config);
+    (0..60).for_each(|_| run.advance().unwrap());
     let mut state = RunState::default();
-    simulation.save(&mut state).unwrap();
+    run.save(&mut state).unwrap();
     let mut end = || {
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
+        while !run.is_done() {
+            run.advance().unwrap();
         }
-        (simulation.outputs(0).to_vec(), simulation.steps_taken(), simulation.step_sizes())
+        (run.outputs(0).to_vec(), run.steps_taken(), run.step_sizes())
     };
     let first = end();
     let mut other = start(&config);
@@ -100,17 +100,17 @@ fn checkpoints() {
 /// Driven from outside, no step goes beyond what was asked for, on the grid or not.
 #[test]
 fn driven_from_outside() {
-    let mut simulation = start(&config(1e6));
+    let mut run = start(&config(1e6));
     for k in 1..200 {
         let time = 0.0377 * f64::from(k);
-        simulation.advance_to(time).unwrap();
-        assert!((simulation.time() - time).abs() < 1e-11);
+        run.advance_to(time).unwrap();
+        assert!((run.time() - time).abs() < 1e-11);
     }
     let fine = RunConfig { adaptive: None, ..config(10.0) };
     let mut exact = start(&RunConfig { record: Record::One("*.x".into()), ..fine });
     exact.advance_to(0.0377 * 199.0).unwrap();
-    let (y, wanted) = (simulation.outputs(0)[0], exact.outputs(0)[0]);
-    assert!((y - wanted).abs() < 1e-3 && simulation.steps_taken() < 2000, "{y} instead of {wanted}");
+    let (y, wanted) = (run.outputs(0)[0], exact.outputs(0)[0]);
+    assert!((y - wanted).abs() < 1e-3 && run.steps_taken() < 2000, "{y} instead of {wanted}");
 }
 
 fn refused(config: &RunConfig) -> String {

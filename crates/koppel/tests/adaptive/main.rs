@@ -6,7 +6,10 @@ mod cases;
 mod engine;
 
 use crate::cases::{Case, case};
-use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
+use koppel::coupling::{
+    Against, AntiAliasingConfig, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, RelaxedConfig,
+    StartUp,
+};
 use koppel::record::{Record, Trajectory};
 use koppel::run::{AdaptiveConfig, Flow, Run, RunConfig, ScheduleConfig, Watched};
 
@@ -28,8 +31,8 @@ fn outputs(case: &Case, prefix: &str) -> Record {
 fn exact(case: &Case, stop: f64, step: f64) -> Trajectory {
     let config = RunConfig { record: outputs(case, "monolith."), ..RunConfig::new(stop, step) };
     let mut table = Trajectory::default();
-    let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let mut run = Run::new(case.reference().unwrap(), &config).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 
@@ -37,8 +40,8 @@ fn exact(case: &Case, stop: f64, step: f64) -> Trajectory {
 fn run(case: &Case, config: &RunConfig, reference: &Trajectory, grid: f64) -> Outcome {
     let config = RunConfig { record: outputs(case, ""), ..config.clone() };
     let mut table = Trajectory::default();
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let width = reference.rows[0].len();
     let mut largest = vec![0.0_f64; width];
     for (time, row) in table.times.iter().zip(&table.rows) {
@@ -53,7 +56,7 @@ fn run(case: &Case, config: &RunConfig, reference: &Trajectory, grid: f64) -> Ou
         values().fold(f64::MIN, f64::max) - values().fold(f64::MAX, f64::min)
     };
     let worst = largest.iter().enumerate().map(|(k, error)| error / range(k)).fold(0.0, f64::max);
-    Outcome { steps: simulation.steps_taken(), largest: worst }
+    Outcome { steps: run.steps_taken(), largest: worst }
 }
 
 fn zoh() -> CouplingConfig {
@@ -192,8 +195,8 @@ fn residual_power_chooses_steps() {
 fn all_methods_that_can() {
     let problem = Problem::new("dual-mass", 2e-5, 5e-3, 0.1);
     for coupling in [
-        CouplingConfig::relaxed(0.5),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
         CouplingConfig::from(CorrectorConfig::default()),
         CouplingConfig::from(PrestepConfig::default()),

@@ -4,7 +4,7 @@ use super::certified;
 use super::random::overall;
 use crate::cases::{Case, case};
 use koppel::analysis::{Evidence, Worth};
-use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, StartUp, VfpsConfig};
+use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, RelaxedConfig, StartUp, VfpsConfig};
 use koppel::identify::ModelConfig;
 use koppel::record::{Record, Trajectory};
 use koppel::run::{AdaptiveConfig, Change, Flow, Reading, Run, RunConfig};
@@ -36,9 +36,9 @@ pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
 pub(crate) fn exact(case: &Case, config: &RunConfig) -> Trajectory {
     let record = outputs(case, "monolith.");
     let plain = RunConfig { coupling: CouplingConfig::zoh(), record, ..config.clone() };
-    let mut simulation = Run::new(case.reference().unwrap(), &plain).unwrap();
+    let mut run = Run::new(case.reference().unwrap(), &plain).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 
@@ -269,7 +269,7 @@ fn a_second_run_of_a_slow_filter() {
         let case = case(name).unwrap();
         for step in steps {
             for alpha in [0.5, 0.9] {
-                let coupling = CouplingConfig::relaxed(alpha);
+                let coupling = CouplingConfig::from(RelaxedConfig { alpha });
                 let record = outputs(&case, "");
                 let config = RunConfig { step: step * 1e-3, coupling, record, ..case.run.clone() };
                 let (table, told) = certified(|| case.system().unwrap(), &config, true).unwrap();

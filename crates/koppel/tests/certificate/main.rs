@@ -21,20 +21,20 @@ fn certified(
     config: &RunConfig,
     is_doubled: bool,
 ) -> Option<(Trajectory, Certificate)> {
-    let mut simulation = Run::new(system(), config).unwrap();
-    let mut certifier = Certifier::new(&mut simulation);
+    let mut run = Run::new(system(), config).unwrap();
+    let mut certifier = Certifier::new(&mut run);
     if is_doubled {
         let half = RunConfig { step: config.step / 2.0, ..config.clone() };
         let second = Run::new(system(), &half).unwrap();
-        certifier = certifier.with_second_run(&simulation, second).unwrap();
+        certifier = certifier.with_second_run(&run, second).unwrap();
     }
     let mut table = Trajectory::default();
-    let ending = simulation.run(&mut table, &mut |simulation| {
-        certifier.look(simulation);
+    let ending = run.run(&mut table, &mut |run| {
+        certifier.look(run);
         Ok(Flow::Continue)
     });
     ending.ok()?;
-    Some((table, certifier.certificate(&simulation)))
+    Some((table, certifier.certificate(&run)))
 }
 
 /// Seen: all 500 in their band, median width 0.7 of the error; all 62 with an error above 20 % found, 16 of the other 438

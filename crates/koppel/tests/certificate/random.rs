@@ -101,9 +101,9 @@ impl Example {
         let model = OdeModel::new(closed, &SolverConfig::Exact {}).unwrap();
         let system = SystemBuilder::new().add("m", model).build().unwrap();
         let record = Record::One("m.*y*".into());
-        let mut simulation = Run::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
+        let mut run = Run::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     }
 

@@ -1,8 +1,8 @@
 //! Every coupling method, in the settings that have code of their own.
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, LearningConfig, LearningKind,
-    NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, AntiAliasingConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig,
+    LearningConfig, LearningKind, NepceConfig, PrestepConfig, RelaxedConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -81,9 +81,9 @@ pub(crate) fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::foh(StartUp::Reduced),
         CouplingConfig::soh(StartUp::Constant),
         CouplingConfig::soh(StartUp::Reduced),
-        CouplingConfig::relaxed(0.4),
-        CouplingConfig::anti_aliasing(0),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.4 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 0 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: mixed },
     ]
 }

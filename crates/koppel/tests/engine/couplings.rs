@@ -1,7 +1,7 @@
 //! What the simple couplings hold.
 
 use super::{integrator, run};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{AntiAliasingConfig, CouplingConfig, RelaxedConfig};
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, SystemBuilder};
@@ -15,9 +15,9 @@ fn the_relaxed_hold_is_the_filter_it_says() {
         .external("ramp.u", ExternalConfig::Constant { value: 1.0 })
         .build()
         .unwrap();
-    let coupling = CouplingConfig::relaxed(0.25);
-    let (table, _, simulation) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
-    let column = simulation.columns().iter().position(|c| c.name == "sink.u").unwrap();
+    let coupling = CouplingConfig::from(RelaxedConfig { alpha: 0.25 });
+    let (table, _, run) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
+    let column = run.columns().iter().position(|c| c.name == "sink.u").unwrap();
     let mut w = 0.0;
     for (k, row) in table.rows.iter().enumerate().skip(1) {
         w = 0.25 * w + 0.75 * 2.0 * 0.1 * (k - 1) as f64;
@@ -34,9 +34,9 @@ fn anti_aliasing_holds_the_mean_with_gain_and_offset() {
         .external("ramp.u", ExternalConfig::Constant { value: 1.0 })
         .build()
         .unwrap();
-    let coupling = CouplingConfig::anti_aliasing(0);
-    let (table, _, simulation) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
-    let column = simulation.columns().iter().position(|c| c.name == "sink.u").unwrap();
+    let coupling = CouplingConfig::from(AntiAliasingConfig { order: 0 });
+    let (table, _, run) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
+    let column = run.columns().iter().position(|c| c.name == "sink.u").unwrap();
     for (k, row) in table.rows.iter().enumerate().skip(2) {
         let mean = 0.1 * (k - 1) as f64 - 0.05;
         assert!((row[column] - (5.0 + 2.0 * mean)).abs() < 1e-12, "row {k}: {}", row[column]);
@@ -52,8 +52,8 @@ fn the_largest_coupling_error_is_told_with_its_time() {
         .external("parabola.u", ExternalConfig::Ramp { start: 0.0, stop: 1.0, from: 0.0, to: 1.0 })
         .build()
         .unwrap();
-    let (_, _, simulation) = run(system, &RunConfig::new(1.0, 0.1));
-    let defect = &simulation.statistics().defects[0];
+    let (_, _, run) = run(system, &RunConfig::new(1.0, 0.1));
+    let defect = &run.statistics().defects[0];
     // y = t²/2: zero-order hold is behind by 3 (1 - 0.81)/2 at the end, where it is worst.
     assert!((defect.largest - 0.285).abs() < 1e-12 && (defect.time - 1.0).abs() < 1e-12, "{defect:?}");
     assert!((defect.range - 1.5 * (1.0 - 0.01)).abs() < 1e-12, "{defect:?}");

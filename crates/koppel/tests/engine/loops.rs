@@ -86,8 +86,8 @@ fn a_nan_born_in_the_fresh_reading_is_seen_at_once() {
         .external("falling.u", ExternalConfig::Constant { value: -1.0 })
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(0.5, 0.1)).unwrap();
-    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let mut run = Run::new(system, &RunConfig::new(0.5, 0.1)).unwrap();
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, time, .. } = *error else { panic!("{error}") };
     assert_eq!((subsystem.as_str(), time), ("root", 0.5));
 }
@@ -101,7 +101,7 @@ fn non_linear_loops_are_solved_or_honestly_reported() {
             .connect(Connection::new("a.y", "a.u"))
             .build()
             .unwrap();
-        Run::new(system, &RunConfig::new(1.0, 0.5)).map(|simulation| simulation.outputs(0)[0])
+        Run::new(system, &RunConfig::new(1.0, 0.5)).map(|run| run.outputs(0)[0])
     };
     let y = cubic(1.0).unwrap();
     assert!((y - 1.521_379_706_804_567_6).abs() < 1e-11, "{y} from the start value of the input");
@@ -114,8 +114,8 @@ fn non_linear_loops_are_solved_or_honestly_reported() {
         .connect(Connection::new("a.y", "a.u"))
         .build()
         .unwrap();
-    let simulation = Run::new(logarithm, &RunConfig::new(1.0, 0.5)).unwrap();
-    let y = simulation.outputs(0)[0];
+    let run = Run::new(logarithm, &RunConfig::new(1.0, 0.5)).unwrap();
+    let y = run.outputs(0)[0];
     assert!((y - y.ln() - 2.0).abs() < 1e-11, "{y}");
 }
 

@@ -33,15 +33,15 @@ fn gain(value: f64) -> OdeModel {
 }
 
 fn run(system: System, config: &RunConfig) -> (Trajectory, Ending, Run) {
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    (table, ending, simulation)
+    let ending = run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (table, ending, run)
 }
 
 /// The last value of a column by name.
-fn last(simulation: &Run, table: &Trajectory, name: &str) -> f64 {
-    let column = simulation.columns().iter().position(|c| c.name == name).unwrap();
+fn last(run: &Run, table: &Trajectory, name: &str) -> f64 {
+    let column = run.columns().iter().position(|c| c.name == name).unwrap();
     table.rows.last().unwrap()[column]
 }
 

@@ -25,11 +25,11 @@ fn external_signals_act_inside_a_step() {
         modulation: None,
     };
     // Seven pulses begin at 0.05 + 0.3 k before 2.0, each 0.01 wide.
-    let (table, _, simulation) = run(build(pulses), &RunConfig::new(2.0, 0.5));
-    assert!((last(&simulation, &table, "a.y") - 7.0 * 0.02).abs() < 1e-12);
-    let (table, _, simulation) = run(build(step(0.73, 10.0)), &RunConfig::new(1.0, 0.5));
-    assert!((last(&simulation, &table, "a.y") - 2.7).abs() < 1e-12);
-    assert_eq!(last(&simulation, &table, "a.u"), 10.0, "recorded inputs include external signals");
+    let (table, _, pulsed) = run(build(pulses), &RunConfig::new(2.0, 0.5));
+    assert!((last(&pulsed, &table, "a.y") - 7.0 * 0.02).abs() < 1e-12);
+    let (table, _, stepped) = run(build(step(0.73, 10.0)), &RunConfig::new(1.0, 0.5));
+    assert!((last(&stepped, &table, "a.y") - 2.7).abs() < 1e-12);
+    assert_eq!(last(&stepped, &table, "a.u"), 10.0, "recorded inputs include external signals");
 }
 
 #[test]
@@ -98,15 +98,15 @@ fn a_table_is_held_and_says_what_it_lacks() {
     config.coupling = CouplingConfig::soh(StartUp::Constant);
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
         config.schedule = schedule;
-        let (rows, _, simulation) = run(system(&table).unwrap(), &config);
-        assert_eq!(last(&simulation, &rows, "copy.y"), 0.5, "fresh, and never extrapolated");
+        let (rows, _, run) = run(system(&table).unwrap(), &config);
+        assert_eq!(last(&run, &rows, "copy.y"), 0.5, "fresh, and never extrapolated");
         // Parallel: 10 + 5 - 4; in sequence the sink knows what count has become.
         let expected = if config.schedule == ScheduleConfig::PARALLEL { 11.0 } else { 1.5 };
-        assert!((last(&simulation, &rows, "sink.y") - expected).abs() < 1e-12);
+        assert!((last(&run, &rows, "sink.y") - expected).abs() < 1e-12);
     }
     config.schedule = ScheduleConfig::PARALLEL;
-    let mut simulation = Run::new(system(&table[..3]).unwrap(), &config).unwrap();
-    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let mut run = Run::new(system(&table[..3]).unwrap(), &config).unwrap();
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     assert!(error.to_string().contains("`count.y -> "), "{error}");
     assert!(error.to_string().contains("no entry for 3 (t = 3 s)"), "{error}");
     for (map, words) in [(&[(0.5, 1.0)][..], "no whole number"), (&[(1.0, 1.0), (1.0, 2.0)], "twice")] {

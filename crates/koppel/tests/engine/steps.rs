@@ -1,7 +1,7 @@
 //! Schedules, rates, changes, ends, and settings without sense.
 
 use super::{integrator, last, run, scalar, step};
-use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::coupling::{AntiAliasingConfig, CouplingConfig, RelaxedConfig, StartUp};
 use koppel::record::{Record, Trajectory};
 use koppel::run::{Change, Ending, Flow, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::solver::SolverConfig;
@@ -56,16 +56,16 @@ fn groups_run_one_after_the_other() {
     };
     let groups = vec![vec!["road".into(), "slow".into()], vec!["left".into()]];
     let config = RunConfig { schedule: ScheduleConfig::Groups(groups), ..RunConfig::new(1.0, 0.1) };
-    let (table, _, simulation) = run(build(), &config);
+    let (table, _, run) = run(build(), &config);
     let (mut slow, mut road, mut left) = (1.0, 2.0, 3.0);
     for _ in 0..10 {
         (slow, road) = (slow + 0.1 * left, road + 0.1 * slow);
         left += 0.1 * road;
     }
     for (name, value) in [("slow.y", slow), ("road.y", road), ("left.y", left)] {
-        assert!((last(&simulation, &table, name) - value).abs() < 1e-12, "{name}");
+        assert!((last(&run, &table, name) - value).abs() < 1e-12, "{name}");
     }
-    let names: Vec<_> = simulation.columns().iter().map(|c| c.name.as_str()).collect();
+    let names: Vec<_> = run.columns().iter().map(|c| c.name.as_str()).collect();
     assert_eq!(
         names,
         ["slow.y", "slow.u", "road.y", "road.u", "left.y", "left.u"],
@@ -84,9 +84,9 @@ fn a_slow_subsystem_moves_every_nth_step() {
             .unwrap()
     };
     let every = BTreeMap::from([("slow".to_owned(), 3)]);
-    let (table, _, simulation) = run(build(), &RunConfig { every, ..RunConfig::new(1.0, 0.1) });
+    let (table, _, run) = run(build(), &RunConfig { every, ..RunConfig::new(1.0, 0.1) });
     let slow: Vec<f64> = table.column(2).collect();
-    let shares = simulation.statistics().shares;
+    let shares = run.statistics().shares;
     assert_eq!((shares[0].steps, shares[1].steps), (10, 4));
     for k in [0, 3, 6, 9] {
         assert!((slow[k] - (-0.1 * k as f64).exp()).abs() < 1e-14, "at its own points it is exact");
@@ -111,9 +111,9 @@ fn changes_act_at_their_time_even_between_communication_points() {
         .add("a", mass(&[("m", 1.0), ("c", 0.0), ("d", 0.0), ("x0", 0.0)]))
         .build()
         .unwrap();
-    let (table, _, simulation) = run(system, &RunConfig { at, ..RunConfig::new(1.0, 0.5) });
+    let (table, _, run) = run(system, &RunConfig { at, ..RunConfig::new(1.0, 0.5) });
     // At rest to 0.25, then 2 m/s² to 0.625, then 1 m/s².
-    assert!((last(&simulation, &table, "a.v") - (2.0 * 0.375 + 0.375)).abs() < 1e-13);
+    assert!((last(&run, &table, "a.v") - (2.0 * 0.375 + 0.375)).abs() < 1e-13);
     assert_eq!(table.times, [0.0, 0.5, 1.0], "changes add no rows");
 }
 
@@ -158,9 +158,9 @@ fn non_finite_outputs_name_the_culprit() {
         .add("wild", scalar(300.0, 0.0, 1.0, 0.0, 1.0))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(10.0, 1.0)).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(10.0, 1.0)).unwrap();
     let mut table = Trajectory::default();
-    let error = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let error = run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, variable, time, .. } = *error else { panic!("{error}") };
     assert_eq!((subsystem.as_str(), variable.as_str(), time), ("wild", "y", 3.0));
     assert_eq!(table.times, [0.0, 1.0, 2.0], "rows up to then are kept");
@@ -183,8 +183,14 @@ fn settings_without_sense_are_refused() {
         (RunConfig { schedule: order(&["a", "bb"]), ..good.clone() }, "did you mean `b`"),
         (RunConfig { record: Record::One("c.*".into()), ..good.clone() }, "c.*"),
         (RunConfig { every: BTreeMap::from([("a".into(), 0)]), ..good.clone() }, "at least 1"),
-        (RunConfig { coupling: CouplingConfig::relaxed(1.0), ..good.clone() }, "[0, 1)"),
-        (RunConfig { coupling: CouplingConfig::anti_aliasing(2), ..good.clone() }, "0 or 1"),
+        (
+            RunConfig { coupling: CouplingConfig::from(RelaxedConfig { alpha: 1.0 }), ..good.clone() },
+            "[0, 1)",
+        ),
+        (
+            RunConfig { coupling: CouplingConfig::from(AntiAliasingConfig { order: 2 }), ..good.clone() },
+            "0 or 1",
+        ),
         (RunConfig { coupling: reduced, every: BTreeMap::from([("a".into(), 2)]), ..good }, "rates"),
     ];
     for (config, part) in bad {
@@ -222,10 +228,10 @@ fn a_state_goes_back_only_to_where_it_came_from() {
     };
     let every = BTreeMap::from([("slow".to_owned(), 4)]);
     let config = RunConfig { every, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Run::new(build(), &config).unwrap();
+    let mut run = Run::new(build(), &config).unwrap();
     let mut state = koppel::run::RunState::default();
-    (0..9).for_each(|_| simulation.advance().unwrap());
-    simulation.save(&mut state).unwrap();
+    (0..9).for_each(|_| run.advance().unwrap());
+    run.save(&mut state).unwrap();
     let mut longer = Run::new(build(), &RunConfig { stop: 2.0, ..config }).unwrap();
     let error = longer.restore(&state).err().unwrap();
     assert!(error.to_string().contains("`slow` stands at 1 s"), "{error}");

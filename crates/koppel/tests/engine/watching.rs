@@ -18,11 +18,11 @@ fn pair() -> System {
 
 /// Rows, when the watcher was asked, and how the run ended.
 fn watched(config: &RunConfig, flow: impl Fn(u64) -> Flow + Send + Sync) -> (Trajectory, Vec<u64>, Ending) {
-    let mut simulation = Run::new(pair(), config).unwrap();
+    let mut run = Run::new(pair(), config).unwrap();
     let (mut table, mut asked) = (Trajectory::default(), Vec::new());
-    let ending = simulation.run(&mut table, &mut |simulation| {
-        asked.push(simulation.index());
-        Ok(flow(simulation.index()))
+    let ending = run.run(&mut table, &mut |run| {
+        asked.push(run.index());
+        Ok(flow(run.index()))
     });
     (table, asked, ending.unwrap())
 }
@@ -71,10 +71,10 @@ fn conditions_and_changes_are_seen_at_their_step() {
             .add("b", gain(2.0))
             .connect(Connection::new("a.y", "b.u"))
             .build();
-        let mut simulation = Run::new(system.unwrap(), &config).unwrap();
+        let mut run = Run::new(system.unwrap(), &config).unwrap();
         let mut table = Trajectory::default();
-        simulation.run(&mut table, &mut |_| Ok(flow)).unwrap();
-        (last(&simulation, &table, "a.y"), table)
+        run.run(&mut table, &mut |_| Ok(flow)).unwrap();
+        (last(&run, &table, "a.y"), table)
     };
     let (end, table) = run(Flow::ContinueFor(u64::MAX));
     // The integral of 1 from the first change on.

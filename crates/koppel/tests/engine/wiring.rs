@@ -26,10 +26,10 @@ fn several_sources_are_summed_with_gain_and_offset() {
             .unwrap()
     };
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
-        let (table, _, simulation) = run(build(), &RunConfig { schedule, ..RunConfig::new(1.0, 0.1) });
-        let seen = last(&simulation, &table, "c.y");
+        let (table, _, run) = run(build(), &RunConfig { schedule, ..RunConfig::new(1.0, 0.1) });
+        let seen = last(&run, &table, "c.y");
         assert!((seen - 9.0).abs() < 1e-12, "{seen} should be 2 (3 - 1) + 5");
-        assert_eq!(last(&simulation, &table, "c.u"), 9.0);
+        assert_eq!(last(&run, &table, "c.u"), 9.0);
     }
 }
 
@@ -56,8 +56,8 @@ fn units_are_converted_on_the_wire() {
             .connect(Connection::new("a.y", "b.u"))
             .build()
             .unwrap();
-        let (table, _, simulation) = run(system, &RunConfig::new(1.0, 0.5));
-        let seen = last(&simulation, &table, "b.u");
+        let (table, _, run) = run(system, &RunConfig::new(1.0, 0.5));
+        let seen = last(&run, &table, "b.u");
         assert!((seen - expected).abs() < 1e-12, "{value} {from} -> {seen} {to}");
     }
     let wrong = SystemBuilder::new()
@@ -78,19 +78,18 @@ fn outputs_fed_through_from_outside_are_read_at_the_same_instant() {
             .connect(Connection::new("g.y", "i.u"))
     };
     let outside = system().external("g.u", step(0.5, 1.0)).build().unwrap();
-    let (table, _, simulation) = run(outside, &RunConfig::new(1.0, 0.25));
-    assert!((last(&simulation, &table, "i.y") - 0.5).abs() < 1e-13);
+    let (table, _, fed) = run(outside, &RunConfig::new(1.0, 0.25));
+    assert!((last(&fed, &table, "i.y") - 0.5).abs() < 1e-13);
     for reading in [Reading::Fresh, Reading::Stale] {
         let at = vec![Change { time: 0.5, set: BTreeMap::from([("g.u".to_owned(), 1.0)]) }];
         let config = RunConfig { at, reading, ..RunConfig::new(1.0, 0.25) };
-        let (table, _, simulation) = run(system().build().unwrap(), &config);
-        assert!((last(&simulation, &table, "i.y") - 0.5).abs() < 1e-13, "{reading:?}");
+        let (table, _, run) = run(system().build().unwrap(), &config);
+        assert!((last(&run, &table, "i.y") - 0.5).abs() < 1e-13, "{reading:?}");
     }
     // A change at the start is part of the consistent start.
     let at = vec![Change { time: 0.0, set: BTreeMap::from([("g.u".to_owned(), 1.0)]) }];
-    let (table, _, simulation) =
-        run(system().build().unwrap(), &RunConfig { at, ..RunConfig::new(1.0, 0.25) });
-    assert!((last(&simulation, &table, "i.y") - 1.0).abs() < 1e-13);
+    let (table, _, changed) = run(system().build().unwrap(), &RunConfig { at, ..RunConfig::new(1.0, 0.25) });
+    assert!((last(&changed, &table, "i.y") - 1.0).abs() < 1e-13);
 }
 
 #[test]
@@ -105,6 +104,6 @@ fn a_signal_takes_the_place_of_the_value_of_a_free_input() {
         .external("a.u", ExternalConfig::Constant { value: 310.0 })
         .build()
         .unwrap();
-    let (table, _, simulation) = run(system, &RunConfig::new(1.0, 0.5));
-    assert_eq!(last(&simulation, &table, "a.u"), 310.0);
+    let (table, _, run) = run(system, &RunConfig::new(1.0, 0.5));
+    assert_eq!(last(&run, &table, "a.u"), 310.0);
 }

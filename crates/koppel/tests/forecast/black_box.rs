@@ -26,10 +26,10 @@ fn closed(system: System) -> System {
 /// The system of a case, every subsystem excited at this step.
 fn excited(case: &Case, step: f64) -> LinearSystem {
     let config = RunConfig { step, stop: 10.0 * step, ..case.run.clone() };
-    let mut simulation = Run::new(closed(case.system().unwrap()), &config).unwrap();
-    assert!(LinearSystem::new(&mut simulation).is_err(), "they tell nothing of themselves");
-    simulation.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
-    LinearSystem::new(&mut simulation).unwrap()
+    let mut run = Run::new(closed(case.system().unwrap()), &config).unwrap();
+    assert!(LinearSystem::new(&mut run).is_err(), "they tell nothing of themselves");
+    run.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
+    LinearSystem::new(&mut run).unwrap()
 }
 
 /// The first end of the stable steps; nothing if there is none.
@@ -87,12 +87,12 @@ fn limits_of_the_helicopter_are_those_of_its_matrices() {
 
 #[test]
 fn non_linear_black_boxes_are_judged_right_or_not_trusted() {
-    let start = |case: &Case, run: &RunConfig| Run::new(closed(case.system().unwrap()), run).unwrap();
-    let (told, bad) = right_or_not_trusted(|case, run, options| {
-        let mut simulation = start(case, run);
-        simulation.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
-        let copy = || Some(start(case, run));
-        Forecast::of(&mut simulation, run, &ForecastOptions { copy: Some(&copy), ..*options })
+    let start = |case: &Case, config: &RunConfig| Run::new(closed(case.system().unwrap()), config).unwrap();
+    let (told, bad) = right_or_not_trusted(|case, config, options| {
+        let mut run = start(case, config);
+        run.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
+        let copy = || Some(start(case, config));
+        Forecast::of(&mut run, config, &ForecastOptions { copy: Some(&copy), ..*options })
     });
     assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
     assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
@@ -193,26 +193,26 @@ fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Run) {
         .build()
         .unwrap();
     let config = RunConfig { schedule: ScheduleConfig::PARALLEL, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Run::new(system, &config).unwrap();
-    simulation.workbench().excite_unknown(spared, None, &|_| {}).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
+    run.workbench().excite_unknown(spared, None, &|_| {}).unwrap();
     let options = ForecastOptions { methods: Some(Methods::Own), ..ForecastOptions::default() };
-    (Forecast::of(&mut simulation, &config, &options), simulation)
+    (Forecast::of(&mut run, &config, &options), run)
 }
 
 #[test]
 fn outputs_that_never_move_do_no_harm() {
-    let (forecast, mut simulation) = strange(2.0, 0, &[]);
+    let (forecast, mut run) = strange(2.0, 0, &[]);
     assert_eq!(forecast.verdict, Verdict::Stable, "{forecast:#?}");
     let limit = forecast.limits[0].intervals[0];
     assert!((limit.to / 0.5 - 1.0).abs() < 1e-3, "{limit:?}");
-    let id = simulation.graph().find("box").unwrap();
+    let id = run.graph().find("box").unwrap();
     let model = &forecast.trust.models[id];
     let found = model.identified.as_ref().unwrap();
     assert!(found.error < 1e-6 && found.order == 1 && found.step_calls > 100, "{model:?}");
     assert_eq!((model.source.as_str(), model.is_exact), ("exciting it", false));
     // It stands at its start again.
-    assert_eq!(simulation.outputs(id), [0.0, 7.0]);
-    let part = simulation.workbench().linear_part(id).unwrap();
+    assert_eq!(run.outputs(id), [0.0, 7.0]);
+    let part = run.workbench().linear_part(id).unwrap();
     assert!((part.matrices.a[(0, 0)] + 2.0).abs() < 1e-6, "{part:?}");
 }
 

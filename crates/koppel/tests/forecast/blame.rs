@@ -75,10 +75,10 @@ fn two_loops() -> System {
 
 #[test]
 fn the_fast_loop_is_to_blame() {
-    let run = RunConfig::new(20.0, 0.1);
-    let mut simulation = Run::new(two_loops(), &run).unwrap();
+    let config = RunConfig::new(20.0, 0.1);
+    let mut run = Run::new(two_loops(), &config).unwrap();
     let options = ForecastOptions { methods: Some(Methods::Own), ..ForecastOptions::default() };
-    let forecast = Forecast::of(&mut simulation, &run, &options);
+    let forecast = Forecast::of(&mut run, &config, &options);
     assert_eq!(forecast.verdict, Verdict::Unstable);
     assert_eq!(forecast.blame.len(), 4);
     for (place, blame) in forecast.blame.iter().enumerate() {
@@ -87,6 +87,6 @@ fn the_fast_loop_is_to_blame() {
         assert_eq!(blame.restores_stability, is_fast, "{:#?}", forecast.blame);
     }
     // The run is left as it was: the same forecast again.
-    let again = LinearSystem::new(&mut simulation).unwrap().growth(&run).unwrap();
+    let again = LinearSystem::new(&mut run).unwrap().growth(&config).unwrap();
     assert_eq!(Some(again.radius), forecast.spectral_radius);
 }

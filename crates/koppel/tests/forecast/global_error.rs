@@ -121,8 +121,8 @@ fn the_error_of_a_system_with_a_filter() {
         let every = (1e-3 / step).round() as u64;
         let config = RunConfig { step, stop: 0.1, record, record_every: every, ..case.run.clone() };
         let mut table = koppel::record::Trajectory::default();
-        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-        simulation.run(&mut table, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
+        let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+        run.run(&mut table, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
         table
     };
     let (coarse, fine) = (run(1e-3), run(1e-5));
@@ -134,8 +134,8 @@ fn the_error_of_a_system_with_a_filter() {
     };
     let seen = (0..3).map(error).fold(0.0, f64::max);
     let config = RunConfig { step: 1e-3, stop: 0.1, ..case.run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-    let system = LinearSystem::new(&mut simulation).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+    let system = LinearSystem::new(&mut run).unwrap();
     let reference = system.reference(&config).unwrap();
     let predicted = system.global_error(&config, &reference).unwrap();
     let own = |name: &str| ["left.x", "left.v", "right.F"].contains(&name);

@@ -8,11 +8,11 @@ use std::time::Instant;
 /// It answers in about six seconds of one core; a machine with other work is given more.
 #[test]
 fn a_hundred_subsystems_are_judged_in_seconds() {
-    let run = RunConfig::new(10.0, 0.01);
+    let config = RunConfig::new(10.0, 0.01);
     let (system, _) = chain(100, |_| (100.0, 1.0), |k| if k == 0 { 1.0 } else { 0.0 });
-    let mut simulation = Run::new(system, &run).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
     let begin = Instant::now();
-    let forecast = Forecast::of(&mut simulation, &run, &ForecastOptions::default());
+    let forecast = Forecast::of(&mut run, &config, &ForecastOptions::default());
     assert!(begin.elapsed().as_secs() < 90, "{:?}", begin.elapsed());
     assert_eq!(forecast.verdict, Verdict::Stable, "{:?}", forecast.reason);
     // Far down the chain hardly anything moves; where it begins, the error is small.
@@ -21,5 +21,5 @@ fn a_hundred_subsystems_are_judged_in_seconds() {
     assert!(first.error < 0.05 && first.error > 1e-6, "{first:?}");
     // Of so many states only steps near the run's own are tried.
     let own = &forecast.limits[0].intervals;
-    assert!(own.len() == 1 && own[0].from < run.step && own[0].to > run.step, "{own:?}");
+    assert!(own.len() == 1 && own[0].from < config.step && own[0].to > config.step, "{own:?}");
 }

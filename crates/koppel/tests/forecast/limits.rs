@@ -241,12 +241,12 @@ fn mixed_schedules_have_the_step_matrix_of_a_master_written_by_hand() {
     let l = rows(&[[0.0, 0.5, -1.0], [1.0, 0.0, 0.3], [0.8, -0.6, 0.0]]);
     for groups in [vec![vec![0, 1, 2]], vec![vec![0, 1], vec![2]], vec![vec![2], vec![0, 1]]] {
         let names = groups.iter().map(|g| g.iter().map(|k| format!("s{k}")).collect()).collect();
-        let run = RunConfig { schedule: ScheduleConfig::Groups(names), ..RunConfig::new(10.0, 0.7) };
+        let config = RunConfig { schedule: ScheduleConfig::Groups(names), ..RunConfig::new(10.0, 0.7) };
         let slaves = parameters.iter().map(|(a, b, c)| scalar(*a, *b, *c, 0.0)).collect();
         let master = Master { slaves, l: l.clone(), order: 0, groups, is_fresh: false };
         let phi = master.step_matrix(0.7);
-        let mut simulation = Run::new(builder_of(&parameters, &l), &run).unwrap();
-        let found = StepMatrix::of(&LinearSystem::new(&mut simulation).unwrap(), &run).unwrap();
+        let mut run = Run::new(builder_of(&parameters, &l), &config).unwrap();
+        let found = StepMatrix::of(&LinearSystem::new(&mut run).unwrap(), &config).unwrap();
         assert_eq!(found.states.len(), 3, "{:?}", found.states);
         let place = |state: &str| -> usize { state[1..2].parse().unwrap() };
         for (i, row) in found.states.iter().enumerate() {

@@ -25,6 +25,6 @@ use koppel::run::Run;
 
 /// The system of a case, linearised at its start.
 fn linear(case: &Case) -> LinearSystem {
-    let mut simulation = Run::new(case.system().unwrap(), &case.run).unwrap();
-    LinearSystem::new(&mut simulation).unwrap()
+    let mut run = Run::new(case.system().unwrap(), &case.run).unwrap();
+    LinearSystem::new(&mut run).unwrap()
 }

@@ -8,15 +8,15 @@ use koppel::run::{Run, RunConfig};
 /// Whether outputs leave where the uncut system stays by twice its range, or the run fails.
 fn goes_wrong(case: &Case, ranges: &[[f64; 2]], run: &RunConfig) -> bool {
     let run = RunConfig { stop: long(case), ..run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &run).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &run).unwrap();
     let graph = case.system().unwrap().graph;
-    while !simulation.is_done() {
-        if simulation.advance().is_err() {
+    while !run.is_done() {
+        if run.advance().is_err() {
             return true;
         }
         for id in 0..graph.len() {
-            let own = simulation.graph().find(graph.name(id)).unwrap();
-            for (y, output) in simulation.outputs(own).iter().zip(graph.outputs_of(id)) {
+            let own = run.graph().find(graph.name(id)).unwrap();
+            for (y, output) in run.outputs(own).iter().zip(graph.outputs_of(id)) {
                 let [low, high] = ranges[output];
                 if (y - 0.5 * (low + high)).abs() > 2.5 * (high - low).max(1e-9) {
                     return true;

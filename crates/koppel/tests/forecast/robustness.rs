@@ -29,11 +29,11 @@ fn end(value: f64, radius: impl Fn(f64) -> f64) -> Option<f64> {
 fn parameters_have_the_ranges_found_by_hand() {
     let case = case("two-mass").unwrap();
     let step = 1.0;
-    let run = RunConfig { step, reading: Reading::Stale, ..case.run.clone() };
+    let config = RunConfig { step, reading: Reading::Stale, ..case.run.clone() };
     assert!(by_hand(10.0, 1.0, 2.0, step) < 1.0);
-    let mut simulation = Run::new(case.system().unwrap(), &run).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
     let system = linear(&case);
-    let found = robustness(&mut simulation, &system, &run, 0.2).unwrap();
+    let found = robustness(&mut run, &system, &config, 0.2).unwrap();
     let of = |name: &str| found.parameters.iter().find(|range| range.parameter == name).unwrap();
     let ends = [
         ("first.ck", end(1.0, |ck| by_hand(10.0, ck, 2.0, step))),
@@ -66,8 +66,8 @@ fn parameters_have_the_ranges_found_by_hand() {
     assert_eq!(found.survives, found.parameters.iter().all(|range| range.survives));
     // Nothing of the run has changed.
     for (id, name) in ["first", "second"].iter().enumerate() {
-        assert_eq!(simulation.graph().name(id), *name);
-        let m = simulation.graph().ports(id).parameters.iter().position(|p| p.name == "m").unwrap();
-        assert_eq!(simulation.workbench().parameter(id, m).unwrap(), 10.0);
+        assert_eq!(run.graph().name(id), *name);
+        let m = run.graph().ports(id).parameters.iter().position(|p| p.name == "m").unwrap();
+        assert_eq!(run.workbench().parameter(id, m).unwrap(), 10.0);
     }
 }

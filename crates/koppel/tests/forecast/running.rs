@@ -3,7 +3,10 @@
 use super::linear;
 use crate::cases::{Case, case};
 use koppel::analysis::{Scan, stable_steps};
-use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig};
+use koppel::coupling::{
+    AntiAliasingConfig, CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig,
+    RelaxedConfig, VfpsConfig,
+};
 use koppel::run::{Reading, Run, RunConfig};
 
 const STEPS: usize = 6000;
@@ -11,18 +14,17 @@ const STEPS: usize = 6000;
 /// Whether movement between communication points in the last tenth of a run is more than in an earlier one.
 fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
     let config = RunConfig { step, stop: step * STEPS as f64, ..run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
     let mut moved = Vec::with_capacity(STEPS);
-    let outputs = |simulation: &Run| -> Vec<f64> {
-        (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
-    };
-    let mut before = outputs(&simulation);
+    let outputs =
+        |run: &Run| -> Vec<f64> { (0..run.graph().len()).flat_map(|id| run.outputs(id).to_vec()).collect() };
+    let mut before = outputs(&run);
     for _ in 0..STEPS {
         // A value leaves the range of numbers.
-        if simulation.advance().is_err() {
+        if run.advance().is_err() {
             return true;
         }
-        let now = outputs(&simulation);
+        let now = outputs(&run);
         moved.push(now.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         before = now;
     }
@@ -34,8 +36,8 @@ fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
 fn runs_turn_unstable_where_the_forecast_says() {
     let methods = [
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Default::default(), anti_aliasing: false }),
-        CouplingConfig::relaxed(0.5),
-        CouplingConfig::anti_aliasing(0),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 0 }),
         CouplingConfig::from(CorrectorConfig::default()),
         CouplingConfig::from(PrestepConfig::default()),
         CouplingConfig::from(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),

@@ -3,14 +3,16 @@
 use super::linear;
 use crate::cases::{Case, case};
 use koppel::analysis::{self, StepMatrix};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{CouplingConfig, RelaxedConfig};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
 
 /// Table 1 of the paper: an order, and α of the inputs of one slave.
 fn master(order: [&str; 2], alpha: &[(&str, f64)], step: f64) -> Case {
     let case = case("two-mass").unwrap();
-    let connections =
-        alpha.iter().map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::relaxed(*alpha))).collect();
+    let connections = alpha
+        .iter()
+        .map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::from(RelaxedConfig { alpha: *alpha })))
+        .collect();
     let coupling = match alpha.is_empty() {
         true => CouplingConfig::zoh(),
         false => CouplingConfig::Mixed { default: Box::default(), connections },

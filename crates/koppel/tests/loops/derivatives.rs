@@ -19,12 +19,12 @@ fn newton() -> RunConfig {
 }
 
 fn run(system: System, config: &RunConfig) -> (Run, LoopWork) {
-    let mut simulation = Run::new(system, config).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    let mut run = Run::new(system, config).unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
     }
-    let work = simulation.loop_works().next().unwrap().clone();
-    (simulation, work)
+    let work = run.loop_works().next().unwrap().clone();
+    (run, work)
 }
 
 /// y1 = 2 u1 + u2 + t and so on: two outputs each, gains from -3 to 2.
@@ -89,19 +89,19 @@ fn a_loop_of_linear_members_takes_two_evaluations() {
 fn the_solution_is_that_of_the_linear_equations() {
     let case = case("feedthrough-pair").unwrap();
     let config = RunConfig { iteration: newton().iteration, stop: 0.1, ..case.run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-    let state = |simulation: &mut Run, name: &str| {
-        let id = simulation.graph().find(name).unwrap();
-        let variable = simulation.graph().ports(id).find_any("x").unwrap();
-        simulation.value(id, variable).unwrap()
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+    let state = |run: &mut Run, name: &str| {
+        let id = run.graph().find(name).unwrap();
+        let variable = run.graph().ports(id).find_any("x").unwrap();
+        run.value(id, variable).unwrap()
     };
     for _ in 0..50 {
-        simulation.advance().unwrap();
+        run.advance().unwrap();
         // y1 = 3 x1 + y2, y2 = -31 x2 - 0.9 y1.
-        let (x1, x2) = (state(&mut simulation, "first"), state(&mut simulation, "second"));
+        let (x1, x2) = (state(&mut run, "first"), state(&mut run, "second"));
         let y1 = (3.0 * x1 - 31.0 * x2) / 1.9;
-        let id = simulation.graph().find("first").unwrap();
-        let found = simulation.outputs(id)[0];
+        let id = run.graph().find("first").unwrap();
+        let found = run.outputs(id)[0];
         assert!((found - y1).abs() < 1e-11 * (1.0 + y1.abs()), "{found} against {y1}");
     }
 }
@@ -119,10 +119,10 @@ fn wrong_derivatives_are_not_believed() {
             .build()
             .unwrap()
     };
-    let (simulation, work) = run(build(), &newton());
+    let (run, work) = run(build(), &newton());
     // a = -2 b + 1, b = -2 a + 3.
     let expected = 5.0 / 3.0;
-    let found = simulation.outputs(0)[0];
+    let found = run.outputs(0)[0];
     assert!((found - expected).abs() < 1e-7, "{found}");
     assert_eq!(work.unconverged, 0);
 }

@@ -53,18 +53,18 @@ fn monolithic_euler(beta: f64, stop: f64, step: f64) -> (State, f64) {
     (x, x[0].cos() * a - x[0].sin() * x[1] * x[1])
 }
 
-fn angles(simulation: &mut Run) -> [f64; 2] {
+fn angles(run: &mut Run) -> [f64; 2] {
     ["upper", "lower"].map(|name| {
-        let id = simulation.graph().find(name).unwrap();
-        let index = simulation.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap();
+        let id = run.graph().find(name).unwrap();
+        let index = run.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap();
         let kind = koppel::system::VariableKind::Local;
-        simulation.value(id, koppel::system::VariableId { kind, index }).unwrap()
+        run.value(id, koppel::system::VariableId { kind, index }).unwrap()
     })
 }
 
-fn finish(simulation: &mut Run) -> koppel::Result<()> {
-    while !simulation.is_done() {
-        simulation.advance()?;
+fn finish(run: &mut Run) -> koppel::Result<()> {
+    while !run.is_done() {
+        run.advance()?;
     }
     Ok(())
 }
@@ -89,11 +89,11 @@ fn iteration_agrees_with_the_monolithic_run() {
                     IterationKind::Step => CouplingConfig::foh(StartUp::Constant),
                 };
                 let config = RunConfig { iteration: Some(iteration), coupling, ..config(1.0, STEP) };
-                let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
-                finish(&mut simulation).unwrap();
-                let found = angles(&mut simulation);
+                let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
+                finish(&mut run).unwrap();
+                let found = angles(&mut run);
                 let error = (found[0] - reference[0]).abs().max((found[1] - reference[2]).abs());
-                let work = simulation.loop_works().next().unwrap().clone();
+                let work = run.loop_works().next().unwrap().clone();
                 println!(
                     "{beta:5}  {:8} {tolerance:5.0e}  {torn:5}  {reuse:5}  {:8.3} (most {})   {error:.1e}",
                     work.kind,
@@ -104,8 +104,8 @@ fn iteration_agrees_with_the_monolithic_run() {
                 // What is left of the loop acts on the pendulum, and the more the heavier the lower mass is.
                 let most = if tolerance < 1e-9 { 1e-7 } else { 1e-5 };
                 assert!(error < most, "{error:e}");
-                let upper = simulation.graph().find("upper").unwrap();
-                let a1 = simulation.outputs(upper)[0];
+                let upper = run.graph().find("upper").unwrap();
+                let a1 = run.outputs(upper)[0];
                 let scale = acceleration_reference.abs().max(1.0);
                 assert!(
                     (a1 - acceleration_reference).abs() < 10.0 * most * scale,
@@ -127,9 +127,9 @@ fn all_accelerations_lead_to_the_same_run() {
             let iteration = IterationConfig::new(IterationKind::Outputs, acceleration);
             let iteration = IterationConfig { tolerance: 1e-10, max_iterations: 100, ..iteration };
             let config = RunConfig { iteration: Some(iteration), ..config(1.0, STEP) };
-            let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
-            let done = finish(&mut simulation);
-            let work = simulation.loop_works().next().unwrap().clone();
+            let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
+            let done = finish(&mut run);
+            let work = run.loop_works().next().unwrap().clone();
             println!("{beta:5}  {acceleration:?}  {:.3} (most {})", work.mean(), work.most);
             if acceleration == FixedPoint && beta > 1.0 {
                 // It cannot converge, and says so.
@@ -138,7 +138,7 @@ fn all_accelerations_lead_to_the_same_run() {
                 continue;
             }
             done.unwrap();
-            let found = angles(&mut simulation);
+            let found = angles(&mut run);
             let error = (found[0] - reference[0]).abs().max((found[1] - reference[2]).abs());
             assert!(error < 1e-7, "{acceleration:?} {error:e}");
         }
@@ -149,21 +149,21 @@ fn all_accelerations_lead_to_the_same_run() {
 fn without_iteration_no_step_is_small_enough() {
     for step in [1e-3, 1e-4, 1e-5] {
         let config = config(0.05, step);
-        let mut simulation = Run::new(system(2.0, None, step), &config).unwrap();
-        let told = zero_stability(&mut simulation, &config);
+        let mut run = Run::new(system(2.0, None, step), &config).unwrap();
+        let told = zero_stability(&mut run, &config);
         assert!(!told.zero_stable && (told.zero_stability_radius - 0.9636 * 2_f64.sqrt()).abs() < 1e-4);
         let largest = loop {
-            if simulation.advance().is_err() || simulation.is_done() {
+            if run.advance().is_err() || run.is_done() {
                 break f64::INFINITY;
             }
-            let a = simulation.outputs(0)[0].abs();
+            let a = run.outputs(0)[0].abs();
             if a > 1e6 {
                 break a;
             }
         };
         // Accelerations of the pendulum itself stay below 100 m/s2.
         assert!(largest > 1e6, "{step}: {largest}");
-        assert!(simulation.index() < 200, "{step}: after {} steps", simulation.index());
+        assert!(run.index() < 200, "{step}: after {} steps", run.index());
     }
 }
 
@@ -171,8 +171,8 @@ fn without_iteration_no_step_is_small_enough() {
 fn check_knows_the_radius_beforehand() {
     for beta in BETAS {
         let config = config(1.0, STEP);
-        let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
-        let told = zero_stability(&mut simulation, &config);
+        let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
+        let told = zero_stability(&mut run, &config);
         // |sin(α1 - α2)| √β
         let expected = 1.3_f64.sin() * beta.sqrt();
         assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{beta}: {told:?}");
@@ -190,8 +190,8 @@ fn check_knows_the_radius_beforehand() {
                 ..config.clone()
             },
         ] {
-            let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
-            let told = zero_stability(&mut simulation, &config);
+            let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
+            let told = zero_stability(&mut run, &config);
             assert!(told.zero_stable && told.zero_stability_radius < 1e-5, "{told:?}");
         }
     }
@@ -200,14 +200,14 @@ fn check_knows_the_radius_beforehand() {
 /// Largest error of the angles over one second.
 fn filter_error(beta: f64, filter: &FilterConfig) -> f64 {
     let config = config(1.0, STEP);
-    let mut simulation = Run::new(system(beta, Some(filter.clone()), STEP), &config).unwrap();
+    let mut run = Run::new(system(beta, Some(filter.clone()), STEP), &config).unwrap();
     let mut x = [-1.0, 0.0, 0.3, 0.0];
     let mut largest: f64 = 0.0;
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
         let (dx, _) = derivative(x, beta);
         x = std::array::from_fn(|i| x[i] + STEP * dx[i]);
-        let found = angles(&mut simulation);
+        let found = angles(&mut run);
         largest = largest.max((found[0] - x[0]).abs()).max((found[1] - x[2]).abs());
     }
     largest
@@ -219,8 +219,8 @@ fn filters_are_stable_for_all_mass_ratios_and_change_the_dynamics() {
     let mut last = 0.0;
     for beta in BETAS {
         let config = config(1.0, STEP);
-        let mut simulation = Run::new(system(beta, Some(FilterConfig::pt2(1.0)), STEP), &config).unwrap();
-        let choice = choose_filter(&mut simulation, &config, "upper.F1").unwrap();
+        let mut run = Run::new(system(beta, Some(FilterConfig::pt2(1.0)), STEP), &config).unwrap();
+        let choice = choose_filter(&mut run, &config, "upper.F1").unwrap();
         let error = filter_error(beta, &FilterConfig::pt2(choice.omega));
         let b = beta * 1.3_f64.sin().powi(2);
         let cubic = cubic_limit(b) / STEP;
@@ -290,10 +290,10 @@ fn a_filter_that_is_too_fast_is_seen_beforehand() {
         let config = config(1.0, STEP);
         let build = || Run::new(system(beta, Some(FilterConfig::pt2(1900.0)), STEP), &config).unwrap();
         let told = zero_stability(&mut build(), &config);
-        let mut simulation = build();
+        let mut run = build();
         let mut grows = false;
-        while !grows && !simulation.is_done() {
-            grows = simulation.advance().is_err() || simulation.outputs(0)[0].abs() > 1e4;
+        while !grows && !run.is_done() {
+            grows = run.advance().is_err() || run.outputs(0)[0].abs() > 1e4;
         }
         println!("beta {beta}: radius {}, grows {grows}", told.zero_stability_radius);
         assert_eq!(told.zero_stable, !grows, "{beta}: {told:?}");

@@ -25,10 +25,10 @@ fn with_time(outputs: &[&str], g: impl Fn(f64, f64, &mut [f64]) + Send + 'static
         .unwrap()
 }
 
-fn output(simulation: &Run, name: &str) -> f64 {
-    let output = simulation.graph().find_output(name).unwrap();
-    let id = simulation.graph().subsystem_of_output(output);
-    simulation.outputs(id)[output - simulation.graph().outputs_of(id).start]
+fn output(run: &Run, name: &str) -> f64 {
+    let output = run.graph().find_output(name).unwrap();
+    let id = run.graph().subsystem_of_output(output);
+    run.outputs(id)[output - run.graph().outputs_of(id).start]
 }
 
 #[test]
@@ -45,17 +45,17 @@ fn derivatives_that_could_not_be_used_are_not_kept() {
         })
     };
     let config = iterated(IterationKind::Outputs, AccelerationKind::Newton, Otherwise::Accept);
-    let mut simulation = Run::new(system(), &config).unwrap();
+    let mut run = Run::new(system(), &config).unwrap();
     for k in 1..=10 {
-        let done = simulation.advance();
+        let done = run.advance();
         if k == 3 {
             // This point says nothing; it must not spoil the others.
             done.unwrap();
-            assert_eq!(simulation.loop_works().next().unwrap().unconverged, 1);
+            assert_eq!(run.loop_works().next().unwrap().unconverged, 1);
             continue;
         }
         done.unwrap();
-        let found = output(&simulation, "a.y");
+        let found = output(&run, "a.y");
         assert!((found - 2.0).abs() < 1e-7, "{k}: {found}");
     }
 }
@@ -67,13 +67,13 @@ fn the_whole_loop_is_solved_from_where_the_search_began() {
         y[0] = if u > 3.0 { f64::NAN } else { 0.5 * u + (6.0 * t).min(1.2) };
     });
     let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Stop);
-    let mut simulation = Run::new(system, &config).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
     for k in 1..=10 {
-        simulation.advance().unwrap();
-        let (found, expected) = (output(&simulation, "a.y"), (1.2 * f64::from(k)).min(2.4));
+        run.advance().unwrap();
+        let (found, expected) = (output(&run, "a.y"), (1.2 * f64::from(k)).min(2.4));
         assert!((found - expected).abs() < 1e-7, "{k}: {found} {expected}");
     }
-    assert!(simulation.loop_works().next().unwrap().solved_whole > 0);
+    assert!(run.loop_works().next().unwrap().solved_whole > 0);
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn what_is_accepted_is_what_the_residual_belongs_to() {
     // y = y + 1 has no solution.
     let system = with_time(&["y"], |u, t, y| y[0] = if t > 0.05 { u + 1.0 } else { 0.5 * u + 1.0 });
     let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Accept);
-    let mut simulation = Run::new(system, &config).unwrap();
-    simulation.advance().unwrap();
-    let work = simulation.loop_works().next().unwrap();
+    let mut run = Run::new(system, &config).unwrap();
+    run.advance().unwrap();
+    let work = run.loop_works().next().unwrap();
     assert_eq!(work.unconverged, 1);
     // Whatever was guessed, the member gives one more, and has never given more.
-    let a = output(&simulation, "a.y");
+    let a = output(&run, "a.y");
     assert!((1.0 / a - work.residual).abs() <= 1e-9, "{a}: {}", work.residual);
 }
 
@@ -100,9 +100,9 @@ fn a_member_that_gives_no_number_ends_a_run_whose_steps_are_iterated() {
         reading: Reading::Stale,
         ..iterated(IterationKind::Step, AccelerationKind::Broyden, Otherwise::Stop)
     };
-    let mut simulation = Run::new(system, &config).unwrap();
-    (0..5).for_each(|_| simulation.advance().unwrap());
-    let error = simulation.advance().unwrap_err().to_string();
+    let mut run = Run::new(system, &config).unwrap();
+    (0..5).for_each(|_| run.advance().unwrap());
+    let error = run.advance().unwrap_err().to_string();
     assert!(error.contains("`a`") && error.contains('w') && error.contains("NaN"), "{error}");
 }
 
@@ -131,11 +131,11 @@ fn a_guess_is_not_looked_up_beyond_a_table() {
             let mut config = iterated(kind, acceleration, Otherwise::Stop);
             // So that what goes through the table is guessed, too.
             config.iteration.as_mut().unwrap().torn = false;
-            let mut simulation = Run::new(system(), &config).unwrap();
+            let mut run = Run::new(system(), &config).unwrap();
             for k in 1..=10 {
-                simulation.advance().unwrap_or_else(|error| panic!("{kind:?} {acceleration:?} {k}: {error}"));
+                run.advance().unwrap_or_else(|error| panic!("{kind:?} {acceleration:?} {k}: {error}"));
                 let expected = 2.0 * (5.0 + f64::from(k).min(2.0));
-                let found = output(&simulation, "b.y");
+                let found = output(&run, "b.y");
                 assert!((found - expected).abs() < 1e-7, "{kind:?} {acceleration:?} {k}: {found}");
             }
         }
@@ -164,11 +164,11 @@ fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
     };
     for acceleration in [AccelerationKind::FixedPoint, AccelerationKind::Broyden, AccelerationKind::Newton] {
         let config = iterated(IterationKind::Step, acceleration, Otherwise::Stop);
-        let mut simulation = Run::new(system(), &config).unwrap();
-        assert_eq!(simulation.loop_works().next().unwrap().unknowns, ["b.y"]);
+        let mut run = Run::new(system(), &config).unwrap();
+        assert_eq!(run.loop_works().next().unwrap().unknowns, ["b.y"]);
         for k in 1..=10 {
-            simulation.advance().unwrap_or_else(|error| panic!("{acceleration:?} {k}: {error}"));
-            let (found, expected) = (output(&simulation, "b.y"), 2.0 * (5.0 + f64::from(k).min(2.0)));
+            run.advance().unwrap_or_else(|error| panic!("{acceleration:?} {k}: {error}"));
+            let (found, expected) = (output(&run, "b.y"), 2.0 * (5.0 + f64::from(k).min(2.0)));
             assert!((found - expected).abs() < 1e-7, "{acceleration:?} {k}: {found}");
         }
     }
@@ -178,10 +178,10 @@ fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
 fn a_member_at_its_limit_is_no_black_box() {
     // At the start within its limits, at the first communication point beyond them.
     let system = with_time(&["y"], |u, t, y| y[0] = (0.5 * u + 30.0 * t).clamp(-1.0, 1.0));
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, STEP)).unwrap();
+    let mut run = Run::new(system, &RunConfig::new(1.0, STEP)).unwrap();
     for _ in 0..10 {
-        simulation.advance().unwrap();
-        assert_eq!(output(&simulation, "a.y"), 1.0);
+        run.advance().unwrap();
+        assert_eq!(output(&run, "a.y"), 1.0);
     }
 }
 
@@ -204,9 +204,9 @@ fn the_tolerance_is_relative_to_nominal_values() {
             .unwrap();
         let mut config = iterated(kind, AccelerationKind::FixedPoint, Otherwise::Stop);
         config.iteration.as_mut().unwrap().max_iterations = 1000;
-        let mut simulation = Run::new(system, &config).unwrap();
-        simulation.advance().unwrap();
-        f64::from(simulation.loop_works().next().unwrap().last)
+        let mut run = Run::new(system, &config).unwrap();
+        run.advance().unwrap();
+        f64::from(run.loop_works().next().unwrap().last)
     };
     for kind in [IterationKind::Outputs, IterationKind::Step] {
         // Without one, the size is that of the largest guess, between 1 and 1.9.

@@ -7,7 +7,7 @@ use koppel::system::{Connection, FilterConfig, SystemBuilder};
 
 const OMEGA: f64 = 7.0;
 
-fn simulation(filter: FilterConfig) -> Run {
+fn run(filter: FilterConfig) -> Run {
     let system = SystemBuilder::new()
         .add("source", Static::gain(1.0, 0.0))
         .add("sink", Static::gain(1.0, 0.0))
@@ -29,29 +29,29 @@ fn step_responses_are_exact() {
     let cases: [(FilterConfig, &dyn Fn(f64) -> f64); 3] =
         [(FilterConfig::Pt1 { omega: OMEGA }, &pt1), (FilterConfig::pt2(OMEGA), &pt2), (general, &pt1)];
     for (filter, response) in cases {
-        let mut simulation = simulation(filter);
-        let id = simulation.graph().find("source").unwrap();
-        assert_eq!(simulation.graph().ports(id).outputs[1].name, "y_filtered");
-        while !simulation.is_done() {
+        let mut run = run(filter);
+        let id = run.graph().find("source").unwrap();
+        assert_eq!(run.graph().ports(id).outputs[1].name, "y_filtered");
+        while !run.is_done() {
             // At rest until the step.
-            let expected = 2.0 + response((simulation.time() - 0.5).max(0.0));
-            let found = simulation.outputs(id)[1];
-            assert!((found - expected).abs() < 1e-12, "{}: {found} {expected}", simulation.time());
-            simulation.advance().unwrap();
+            let expected = 2.0 + response((run.time() - 0.5).max(0.0));
+            let found = run.outputs(id)[1];
+            assert!((found - expected).abs() < 1e-12, "{}: {found} {expected}", run.time());
+            run.advance().unwrap();
         }
     }
 }
 
 #[test]
 fn filters_are_part_of_the_state() {
-    let mut simulation = simulation(FilterConfig::pt2(OMEGA));
-    (0..15).for_each(|_| simulation.advance().unwrap());
+    let mut run = run(FilterConfig::pt2(OMEGA));
+    (0..15).for_each(|_| run.advance().unwrap());
     let mut state = RunState::default();
-    simulation.save(&mut state).unwrap();
+    run.save(&mut state).unwrap();
     let ends = [0, 1].map(|_| {
-        simulation.restore(&state).unwrap();
-        (0..10).for_each(|_| simulation.advance().unwrap());
-        [simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec()]
+        run.restore(&state).unwrap();
+        (0..10).for_each(|_| run.advance().unwrap());
+        [run.outputs(0).to_vec(), run.outputs(1).to_vec()]
     });
     assert_eq!(ends[0], ends[1]);
 }

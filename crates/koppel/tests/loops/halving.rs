@@ -14,12 +14,12 @@ fn foh() -> CouplingConfig {
 }
 
 fn run(system: System, config: &RunConfig) -> Statistics {
-    let mut simulation = Run::new(system, config).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    let mut run = Run::new(system, config).unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
     }
-    assert!((simulation.time() - config.stop).abs() < 1e-12);
-    simulation.statistics()
+    assert!((run.time() - config.stop).abs() < 1e-12);
+    run.statistics()
 }
 
 #[test]

@@ -126,11 +126,10 @@ fn start(members: Vec<Box<dyn Subsystem>>, is_ring: bool, config: &RunConfig) ->
             builder = builder.connect(Connection::new(&format!("m{i}.y"), &format!("m{}.u", (i + 1) % n)));
         }
     }
-    let mut simulation = Run::new(builder.build().unwrap(), config).unwrap();
-    let outputs =
-        (0..n).map(|i| simulation.outputs(simulation.graph().find(&format!("m{i}")).unwrap())[0]).collect();
+    let mut run = Run::new(builder.build().unwrap(), config).unwrap();
+    let outputs = (0..n).map(|i| run.outputs(run.graph().find(&format!("m{i}")).unwrap())[0]).collect();
     // Once under way nothing is asked of them that they do not do.
-    (0..3).try_for_each(|_| simulation.advance()).unwrap();
+    (0..3).try_for_each(|_| run.advance()).unwrap();
     outputs
 }
 
@@ -158,8 +157,8 @@ fn a_chain_starts_with_outputs_of_its_inputs() {
         .connect(Connection::new("y.y", "z.u"))
         .build()
         .unwrap();
-    let simulation = Run::new(system, &config).unwrap();
-    let at = |name| simulation.outputs(simulation.graph().find(name).unwrap())[0];
+    let run = Run::new(system, &config).unwrap();
+    let at = |name| run.outputs(run.graph().find(name).unwrap())[0];
     assert_near(&[at("x"), at("y"), at("z")], &[3.0, -12.0, -5.0]);
 }
 
@@ -237,8 +236,8 @@ fn chains_are_started_once() {
         // The first one tells something else when it leaves: its unconnected input is one.
         let change = Change { time: 0.0, set: [("m0.u".to_owned(), 1.0)].into() };
         let config = RunConfig { at: vec![change], ..config.clone() };
-        let simulation = Run::new(builder.build().unwrap(), &config).unwrap();
-        let last = simulation.outputs(simulation.graph().find("m9").unwrap())[0];
+        let run = Run::new(builder.build().unwrap(), &config).unwrap();
+        let last = run.outputs(run.graph().find("m9").unwrap())[0];
         assert_eq!(last, 1024.0);
         assert!(starts.iter().all(|starts| starts.load(Ordering::Relaxed) == 1), "{starts:?}");
     }
@@ -257,8 +256,8 @@ fn bystanders_are_started_once() {
         .connect(Connection::new("b.y", "a.u"))
         .build()
         .unwrap();
-    let simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let at = |name| simulation.outputs(simulation.graph().find(name).unwrap())[0];
+    let run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let at = |name| run.outputs(run.graph().find(name).unwrap())[0];
     assert_near(&[at("a"), at("b"), at("c")], &[3.0 / 1.9, -2.7 / 1.9, 3.0]);
     assert_eq!(starts.load(Ordering::Relaxed), 1);
 }

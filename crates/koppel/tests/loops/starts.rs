@@ -43,15 +43,15 @@ fn both_solutions_of_a_nonlinear_loop_are_reached_from_their_starts() {
         for config in
             [RunConfig::new(1.0, 0.1), iterated(IterationKind::Outputs), iterated(IterationKind::Step)]
         {
-            let mut simulation = Run::new(nonlinear(start), &config).unwrap();
+            let mut run = Run::new(nonlinear(start), &config).unwrap();
             for _ in 0..5 {
-                let at = |name: &str| simulation.graph().find_output(name).unwrap();
-                let all: Vec<f64> = (0..2).flat_map(|id| simulation.outputs(id).to_vec()).collect();
+                let at = |name: &str| run.graph().find_output(name).unwrap();
+                let all: Vec<f64> = (0..2).flat_map(|id| run.outputs(id).to_vec()).collect();
                 let (a, b, c) = (all[at("square.a")], all[at("linear.b")], all[at("linear.c")]);
                 assert!((a - expected).abs() < 1e-7, "{a} {expected}");
                 let residuals = [a + b + c, 2.0 * a - 3.0 * b + 2.0 * c - 9.0, a * a + b * b + c * c - 5.0];
                 assert!(residuals.iter().all(|r| r.abs() < 1e-6), "{residuals:?}");
-                simulation.advance().unwrap();
+                run.advance().unwrap();
             }
         }
     }
@@ -100,20 +100,20 @@ fn a_ring_of_five_static_gains() {
     assert_eq!(path.matches(" => ").count(), 5, "{path}");
     for config in [iterated(IterationKind::Outputs), iterated(IterationKind::Step), RunConfig::new(1.0, 0.1)]
     {
-        let mut simulation = Run::new(ring(&gains, &offsets), &config).unwrap();
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
+        let mut run = Run::new(ring(&gains, &offsets), &config).unwrap();
+        while !run.is_done() {
+            run.advance().unwrap();
         }
         for (i, expected) in expected.iter().enumerate() {
-            let id = simulation.graph().find(&format!("m{i}")).unwrap();
-            let found = simulation.outputs(id)[0];
+            let id = run.graph().find(&format!("m{i}")).unwrap();
+            let found = run.outputs(id)[0];
             assert!((found - expected).abs() < 1e-7 * expected.abs().max(1.0), "{i}: {found} {expected}");
         }
     }
     // Read stale and in parallel, the ring multiplies by the fifth root of its gain.
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Run::new(ring(&gains, &offsets), &stale).unwrap();
-    let told = zero_stability(&mut simulation, &stale);
+    let mut run = Run::new(ring(&gains, &offsets), &stale).unwrap();
+    let told = zero_stability(&mut run, &stale);
     let product: f64 = gains.iter().product::<f64>().abs();
     assert!((told.zero_stability_radius - product.powf(0.2)).abs() < 1e-6, "{told:?}");
 }
@@ -136,19 +136,19 @@ fn interlocked() -> System {
 #[test]
 fn interlocked_loops_are_judged_together() {
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Run::new(interlocked(), &stale).unwrap();
-    let told = zero_stability(&mut simulation, &stale);
+    let mut run = Run::new(interlocked(), &stale).unwrap();
+    let told = zero_stability(&mut run, &stale);
     // √1.2: each cycle alone would be stable.
     assert!((told.zero_stability_radius - 1.2_f64.sqrt()).abs() < 1e-6 && !told.zero_stable, "{told:?}");
-    let report = structure(&mut simulation).unwrap();
+    let report = structure(&mut run).unwrap();
     assert_eq!((report.loops.len(), report.loops[0].torn.as_slice()), (1, &["shared.y".to_owned()][..]));
     for config in [iterated(IterationKind::Outputs), iterated(IterationKind::Step), RunConfig::new(1.0, 0.1)]
     {
-        let mut simulation = Run::new(interlocked(), &config).unwrap();
-        simulation.advance().unwrap();
-        let id = simulation.graph().find("shared").unwrap();
+        let mut run = Run::new(interlocked(), &config).unwrap();
+        run.advance().unwrap();
+        let id = run.graph().find("shared").unwrap();
         // y = 1 + 1.2 y
-        assert!((simulation.outputs(id)[0] + 5.0).abs() < 1e-6, "{}", simulation.outputs(id)[0]);
+        assert!((run.outputs(id)[0] + 5.0).abs() < 1e-6, "{}", run.outputs(id)[0]);
     }
 }
 
@@ -163,11 +163,11 @@ fn without_roll_back_outputs_are_iterated_and_steps_refused() {
             .build()
             .unwrap()
     };
-    let mut simulation = Run::new(build(), &iterated(IterationKind::Outputs)).unwrap();
-    simulation.advance().unwrap();
-    let id = simulation.graph().find("box").unwrap();
-    assert!((simulation.outputs(id)[0] - 1.0 / 7.0).abs() < 1e-8);
-    let report = structure(&mut simulation).unwrap();
+    let mut run = Run::new(build(), &iterated(IterationKind::Outputs)).unwrap();
+    run.advance().unwrap();
+    let id = run.graph().find("box").unwrap();
+    assert!((run.outputs(id)[0] - 1.0 / 7.0).abs() < 1e-8);
+    let report = structure(&mut run).unwrap();
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
     let error = Run::new(build(), &iterated(IterationKind::Step)).err().unwrap();
     assert!(error.to_string().contains("`box` cannot roll back, but step iteration needs it"), "{error}");

@@ -188,15 +188,15 @@ fn two_hundred_random_loops_are_solved_or_reported() {
                 let iteration =
                     IterationConfig { max_iterations: 100, ..IterationConfig::new(kind, acceleration) };
                 let config = RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, 0.09) };
-                let Ok(mut simulation) = Run::new(random.system(), &config) else {
+                let Ok(mut run) = Run::new(random.system(), &config) else {
                     reported += 1;
                     continue;
                 };
                 let mut done = Ok(());
-                while done.is_ok() && !simulation.is_done() {
-                    done = simulation.advance();
+                while done.is_ok() && !run.is_done() {
+                    done = run.advance();
                     if done.is_ok() {
-                        check(&simulation, &random, number);
+                        check(&run, &random, number);
                     }
                 }
                 match done {
@@ -207,7 +207,7 @@ fn two_hundred_random_loops_are_solved_or_reported() {
                     }
                     Ok(()) => {
                         solved += 1;
-                        evaluations += simulation.loop_works().map(|w| w.mean()).fold(0.0, f64::max);
+                        evaluations += run.loop_works().map(|w| w.mean()).fold(0.0, f64::max);
                     }
                 }
             }
@@ -223,12 +223,12 @@ fn two_hundred_random_loops_are_solved_or_reported() {
 }
 
 /// What is said to be solved is solved.
-fn check(simulation: &Run, random: &RandomLoop, number: usize) {
-    let expected = random.solution(simulation.time());
+fn check(run: &Run, random: &RandomLoop, number: usize) {
+    let expected = random.solution(run.time());
     let size = expected.iter().fold(0.0_f64, |most, y| most.max(y.abs()));
     for (i, expected) in expected.iter().enumerate() {
-        let id = simulation.graph().find(&format!("m{i}")).unwrap();
-        let found = simulation.outputs(id)[0];
+        let id = run.graph().find(&format!("m{i}")).unwrap();
+        let found = run.outputs(id)[0];
         // A residual of 1e-8 may become larger by the condition of the loop.
         let error = (found - expected).abs() / size;
         assert!(error < 1e-5, "loop {number}, radius {}: {error:e}", random.radius);
@@ -264,23 +264,23 @@ fn only_the_loop_is_repeated() {
             reading: Reading::Stale,
             ..RunConfig::new(1.0, 0.01)
         };
-        let mut simulation = Run::new(system, &config).unwrap();
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
+        let mut run = Run::new(system, &config).unwrap();
+        while !run.is_done() {
+            run.advance().unwrap();
         }
-        let work = simulation.loop_works().next().unwrap().clone();
+        let work = run.loop_works().next().unwrap().clone();
         assert_eq!(work.points, 100);
         assert_eq!((calls[0].steps(), calls[1].steps()), (work.evaluations, work.evaluations));
         assert_eq!((calls[2].steps(), calls[3].steps()), (100, 100));
         // Iterating outputs repeats no step at all.
         let (system, calls) = counted(gain);
         let config = RunConfig { iteration: iteration(IterationKind::Outputs), ..config };
-        let mut simulation = Run::new(system, &config).unwrap();
+        let mut run = Run::new(system, &config).unwrap();
         let before: Vec<u64> = calls.iter().map(|c| c.reads()).collect();
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
+        while !run.is_done() {
+            run.advance().unwrap();
         }
-        let work = simulation.loop_works().next().unwrap().clone();
+        let work = run.loop_works().next().unwrap().clone();
         assert!(calls.iter().all(|c| c.steps() == 100));
         let reads: Vec<u64> = calls.iter().zip(before).map(|(c, before)| c.reads() - before).collect();
         // Three more at the first communication point, to see that they follow their inputs.
@@ -307,17 +307,17 @@ fn saved_and_restored_goes_on_with_the_same_bits() {
                 let system = crate::double_pendulum::system(4.0, None, 1e-3);
                 Run::new(system, &config).unwrap()
             };
-            let mut simulation = build();
-            (0..20).for_each(|_| simulation.advance().unwrap());
+            let mut run = build();
+            (0..20).for_each(|_| run.advance().unwrap());
             let mut state = RunState::default();
-            simulation.save(&mut state).unwrap();
+            run.save(&mut state).unwrap();
             let mut other = build();
             other.restore(&state).unwrap();
             for _ in 0..20 {
-                simulation.advance().unwrap();
+                run.advance().unwrap();
                 other.advance().unwrap();
                 for id in 0..2 {
-                    assert_eq!(simulation.outputs(id), other.outputs(id), "{kind:?} {acceleration:?}");
+                    assert_eq!(run.outputs(id), other.outputs(id), "{kind:?} {acceleration:?}");
                 }
             }
         }
@@ -332,13 +332,13 @@ fn timed(iteration: Option<IterationConfig>) -> (f64, f64) {
         threads: koppel::run::Parallel::Never,
         ..RunConfig::new(0.1, 1e-3)
     };
-    let mut simulation = Run::new(crate::double_pendulum::system(0.25, None, 5e-5), &config).unwrap();
+    let mut run = Run::new(crate::double_pendulum::system(0.25, None, 5e-5), &config).unwrap();
     let begin = std::time::Instant::now();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
     }
     let seconds = begin.elapsed().as_secs_f64();
-    let mean = simulation.loop_works().next().map_or(0.0, |work| work.mean());
+    let mean = run.loop_works().next().map_or(0.0, |work| work.mean());
     (seconds, mean)
 }
 

@@ -3,7 +3,7 @@
 use crate::cases::case;
 use crate::members::Static;
 use koppel::analysis::zero_stability;
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{CouplingConfig, Hold, RelaxedConfig, StartUp};
 use koppel::linalg::{Matrix, spectral_radius};
 use koppel::run::{Change, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::{Connection, System, SystemBuilder};
@@ -25,8 +25,8 @@ fn holds() -> [(CouplingConfig, f64); 3] {
 fn the_feed_through_pair_depends_on_the_hold() {
     for (coupling, expected) in holds() {
         let config = stale(coupling);
-        let mut simulation = Run::new(case("feedthrough-pair").unwrap().system().unwrap(), &config).unwrap();
-        let told = zero_stability(&mut simulation, &config);
+        let mut run = Run::new(case("feedthrough-pair").unwrap().system().unwrap(), &config).unwrap();
+        let told = zero_stability(&mut run, &config);
         println!("{:?}: {}", config.coupling, told.zero_stability_radius);
         assert!((told.zero_stability_radius - expected).abs() < 5e-3, "{told:?}");
         assert!((told.loops[0].gain - 0.9_f64.sqrt()).abs() < 1e-9);
@@ -56,13 +56,13 @@ fn growth(coupling: CouplingConfig, a: f64, b: f64) -> f64 {
         .connect(Connection::new("second.y", "first.u"))
         .build()
         .unwrap();
-    let mut simulation = Run::new(system, &config).unwrap();
+    let mut run = Run::new(system, &config).unwrap();
     let solution = (1.0 - 0.3 * a) / (1.0 - a * b);
     let mut seen = Vec::new();
-    let first = simulation.graph().find("first").unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
-        seen.push((simulation.outputs(first)[0] - solution).abs());
+    let first = run.graph().find("first").unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
+        seen.push((run.outputs(first)[0] - solution).abs());
     }
     // Largest over a few steps at both ends: the distance may swing.
     let most = |from: usize| seen[from..from + 40].iter().fold(0.0_f64, |most, d| most.max(*d));
@@ -82,7 +82,7 @@ fn schedules_and_holds_have_the_radius_of_their_recursion() {
         // u' = u + (v - u): the input ends at the newest value.
         (RunConfig { hold: Hold::Continuous, ..stale(zoh) }, gain.abs().sqrt()),
         // w' = w/2 + v/2 on both inputs: v1 = a w1, v2 = b w2.
-        (stale(CouplingConfig::relaxed(0.5)), {
+        (stale(CouplingConfig::from(RelaxedConfig { alpha: 0.5 })), {
             let m = Matrix::from_slice(2, 2, &[0.5, 0.5 * b, 0.5 * a, 0.5]);
             spectral_radius(&m).unwrap()
         }),
@@ -93,8 +93,8 @@ fn schedules_and_holds_have_the_radius_of_their_recursion() {
         }),
     ];
     for (config, expected) in cases {
-        let mut simulation = Run::new(pair(a, b), &config).unwrap();
-        let told = zero_stability(&mut simulation, &config);
+        let mut run = Run::new(pair(a, b), &config).unwrap();
+        let told = zero_stability(&mut run, &config);
         assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{told:?} {expected}");
     }
 }
@@ -104,8 +104,8 @@ fn the_radius_is_the_growth_that_is_seen() {
     for (a, b) in [(1.1, -0.95), (0.99, 0.98), (0.95, -0.99)] {
         for (coupling, _) in holds() {
             let config = stale(coupling.clone());
-            let mut simulation = Run::new(pair(a, b), &config).unwrap();
-            let radius = zero_stability(&mut simulation, &config).zero_stability_radius;
+            let mut run = Run::new(pair(a, b), &config).unwrap();
+            let radius = zero_stability(&mut run, &config).zero_stability_radius;
             let seen = growth(coupling, a, b);
             assert!((seen / radius - 1.0).abs() < 0.01, "{a} {b}: {seen} {radius}");
         }
@@ -118,8 +118,8 @@ fn systems_without_algebraic_loops_are_zero_stable() {
         let case = case(name).unwrap();
         for coupling in holds() {
             let config = RunConfig { reading: Reading::Stale, coupling: coupling.0, ..case.run.clone() };
-            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-            let told = zero_stability(&mut simulation, &config);
+            let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+            let told = zero_stability(&mut run, &config);
             assert!(told.zero_stable && told.loops.is_empty() && told.zero_stability_radius == 0.0);
         }
     }
@@ -140,8 +140,8 @@ fn units_do_not_matter() {
     for scale in [1e-9, 1.0, 1e12] {
         for reading in [Reading::Stale, Reading::Fresh] {
             let config = RunConfig { reading, ..RunConfig::new(1.0, 1e-3) };
-            let mut simulation = Run::new(build(scale), &config).unwrap();
-            let told = zero_stability(&mut simulation, &config);
+            let mut run = Run::new(build(scale), &config).unwrap();
+            let told = zero_stability(&mut run, &config);
             let expected = if reading == Reading::Stale { 1.35_f64.sqrt() } else { 0.0 };
             assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{scale}: {told:?}");
         }
@@ -156,8 +156,8 @@ fn every_method_can_be_judged() {
                 serde_json::from_str(&format!("{{\"method\":\"{method}\"}}")).unwrap();
             let config = RunConfig { reading, coupling, ..RunConfig::new(1.0, 1e-3) };
             let system = case("feedthrough-pair").unwrap().system().unwrap();
-            let mut simulation = Run::new(system, &config).unwrap();
-            let told = zero_stability(&mut simulation, &config);
+            let mut run = Run::new(system, &config).unwrap();
+            let told = zero_stability(&mut run, &config);
             println!("{method}, {reading:?}: {:?} {:?}", told.loops[0].radius, told.loops[0].problem);
             assert!(told.loops[0].radius.is_some(), "{method}: {told:?}");
         }

@@ -1,7 +1,7 @@
 //! Arrays by their bare name, and inputs that are held.
 
 use super::run;
-use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::coupling::{AntiAliasingConfig, CouplingConfig, RelaxedConfig, StartUp};
 use koppel::linalg::Matrix;
 use koppel::run::{Run, RunConfig};
 use koppel::solver::SolverConfig;
@@ -63,8 +63,8 @@ fn a_held_input_is_never_extrapolated() {
     };
     for coupling in [
         CouplingConfig::soh(StartUp::Constant),
-        CouplingConfig::relaxed(0.5),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
     ] {
         let system = SystemBuilder::new()
             .add("ramp", model(Variable::new("u").start(1.0)))
@@ -85,7 +85,7 @@ fn a_held_input_is_never_extrapolated() {
 
 #[test]
 fn an_array_can_have_a_coupling_of_its_own() {
-    let connections = [("b.u".to_owned(), CouplingConfig::relaxed(0.5))].into();
+    let connections = [("b.u".to_owned(), CouplingConfig::from(RelaxedConfig { alpha: 0.5 }))].into();
     let coupling = CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections };
     let system = arrays().connect(Connection::new("a.y", "b.u")).build().unwrap();
     Run::new(system, &RunConfig { coupling, ..RunConfig::new(0.2, 0.1) }).unwrap();

@@ -139,10 +139,10 @@ fn pair(order: [&str; 2]) -> System {
 }
 
 fn run(system: System, config: &RunConfig) -> BTreeMap<String, Vec<f64>> {
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    let names = simulation.columns().iter().map(|column| column.name.clone()).enumerate();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let names = run.columns().iter().map(|column| column.name.clone()).enumerate();
     names.map(|(k, name)| (name, table.rows.iter().map(|row| row[k]).collect())).collect()
 }
 
@@ -193,19 +193,19 @@ fn a_slow_subsystem_is_heard_where_it_stands_and_forgets_no_tick() {
 fn what_is_saved_is_restored() {
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
         let config = RunConfig { schedule, ..RunConfig::new(2.0, 0.1) };
-        let mut simulation = Run::new(pair(["a", "b"]), &config).unwrap();
-        (0..5).for_each(|_| simulation.advance().unwrap());
+        let mut run = Run::new(pair(["a", "b"]), &config).unwrap();
+        (0..5).for_each(|_| run.advance().unwrap());
         let (mut early, mut late) = (RunState::default(), RunState::default());
-        simulation.save(&mut early).unwrap();
-        let told = simulation.message("a.text_out").unwrap();
+        run.save(&mut early).unwrap();
+        let told = run.message("a.text_out").unwrap();
         assert_eq!(told, Message::Text("5".into()));
-        (0..6).for_each(|_| simulation.advance().unwrap());
-        simulation.save(&mut late).unwrap();
-        simulation.restore(&early).unwrap();
-        assert_eq!(simulation.message("a.text_out").unwrap(), told);
-        (0..6).for_each(|_| simulation.advance().unwrap());
+        (0..6).for_each(|_| run.advance().unwrap());
+        run.save(&mut late).unwrap();
+        run.restore(&early).unwrap();
+        assert_eq!(run.message("a.text_out").unwrap(), told);
+        (0..6).for_each(|_| run.advance().unwrap());
         let mut again = RunState::default();
-        simulation.save(&mut again).unwrap();
+        run.save(&mut again).unwrap();
         assert_eq!(again, late);
         let mut fresh = Run::new(pair(["a", "b"]), &config).unwrap();
         fresh.restore(&late).unwrap();
@@ -217,10 +217,10 @@ fn what_is_saved_is_restored() {
 #[test]
 fn unconnected_messages_can_be_asked_for() {
     let system = SystemBuilder::new().add("a", Teller::new()).build().unwrap();
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    simulation.advance().unwrap();
-    assert_eq!(simulation.message("a.text_out").unwrap(), Message::Text("1".into()));
-    let error = simulation.message("a.txt_out").unwrap_err().to_string();
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    run.advance().unwrap();
+    assert_eq!(run.message("a.text_out").unwrap(), Message::Text("1".into()));
+    let error = run.message("a.txt_out").unwrap_err().to_string();
     assert!(error.starts_with("unknown message output `a.txt_out`; did you mean `a.text_out`?"), "{error}");
 }
 
@@ -301,12 +301,12 @@ fn messages_are_recorded() {
     let names = ["a.text_out", "a.bytes_out", "a.clock_out", "b.text_*"];
     let record = Record::Many(names.map(Into::into).into());
     let config = RunConfig { record, ..RunConfig::new(0.5, 0.1) };
-    let mut simulation = Run::new(pair(["a", "b"]), &config).unwrap();
-    let found: Vec<&str> = simulation.message_columns().iter().map(|column| column.name.as_str()).collect();
+    let mut run = Run::new(pair(["a", "b"]), &config).unwrap();
+    let found: Vec<&str> = run.message_columns().iter().map(|column| column.name.as_str()).collect();
     assert_eq!(found, ["a.text_out", "a.bytes_out", "b.text_out", "b.text_in"]);
-    assert_eq!(simulation.columns().len(), 1, "the clock is a number");
+    assert_eq!(run.columns().len(), 1, "the clock is a number");
     let mut rows = Kept::default();
-    simulation.run(&mut rows, &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut rows, &mut |_| Ok(Flow::Continue)).unwrap();
     let mut alone = Run::new(pair(["a", "b"]), &RunConfig::new(0.5, 0.1)).unwrap();
     for (index, (_, numbers, messages)) in rows.0.iter().enumerate() {
         let present = |name: &str| -> Message { alone.message(name).unwrap() };
@@ -333,9 +333,8 @@ fn an_input_that_gets_no_messages_is_not_recorded() {
 fn a_failing_receiver_is_named() {
     let mut system = pair(["a", "b"]);
     system.subsystems[1] = Box::new(Teller { refused: Some("3".into()), ..Teller::new() });
-    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let error =
-        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let mut run = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let error = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.starts_with("subsystem `b` failed at t = 0.3"), "{error}");
     assert!(error.contains("three is not possible"), "{error}");
 }

@@ -10,16 +10,15 @@ fn a_jump_from_outside_gives_no_kick() {
         case.externals[0].1 = ExternalConfig::Step { time: 1.0, before: 0.0, after: 1.0 };
         case
     };
-    let (exact_simulation, exact) = run(case.reference().unwrap(), &RunConfig::new(4.0, 0.05));
-    let column =
-        |simulation: &Run, name: &str| simulation.columns().iter().position(|c| c.name == name).unwrap();
+    let (exact_run, exact) = run(case.reference().unwrap(), &RunConfig::new(4.0, 0.05));
+    let column = |run: &Run, name: &str| run.columns().iter().position(|c| c.name == name).unwrap();
     for reading in [Reading::Fresh, Reading::Stale] {
         for error_equation in [ErrorEquationConfig::Off, ErrorEquationConfig::Carried] {
             let coupling = CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() });
             let config = RunConfig { coupling, reading, ..RunConfig::new(4.0, 0.05) };
-            let (simulation, table) = run(case.system().unwrap(), &config);
-            let own = column(&simulation, "plant.y");
-            let other = column(&exact_simulation, "monolith.plant.y");
+            let (run, table) = run(case.system().unwrap(), &config);
+            let own = column(&run, "plant.y");
+            let other = column(&exact_run, "monolith.plant.y");
             let pairs = table.column(own).zip(exact.column(other));
             let error = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(error < 2e-3, "{reading:?}, {error_equation:?}: {error}");
@@ -111,11 +110,11 @@ fn a_jump_from_outside_is_no_fault_of_the_models() {
         .unwrap();
     let coupling = CouplingConfig::from(PrestepConfig::default());
     let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
-    let mut simulation = Run::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
-        let worst = simulation.model_quality().iter().copied().fold(0.0, f64::max);
-        assert!(worst < 1e-6, "t = {}: {worst}", simulation.time());
+    let mut run = Run::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
+        let worst = run.model_quality().iter().copied().fold(0.0, f64::max);
+        assert!(worst < 1e-6, "t = {}: {worst}", run.time());
     }
 }
 

@@ -88,11 +88,11 @@ fn settings(stop: f64, step: f64) -> Vec<RunConfig> {
 }
 
 fn run(system: System, config: &RunConfig) -> (Run, Trajectory) {
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue));
+    let ending = run.run(&mut table, &mut |_| Ok(Flow::Continue));
     ending.unwrap_or_else(|error| panic!("{error}\n{config:?}"));
-    (simulation, table)
+    (run, table)
 }
 
 /// Two walls of two layers each, with one temperature seen: more states than outputs, so the models are surrogates and only

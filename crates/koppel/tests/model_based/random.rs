@@ -108,18 +108,18 @@ impl Example {
 
     /// Mean error relative to each output's range, and the worst quality figure of the run.
     fn error(&self, coupling: CouplingConfig, exact: &Trajectory) -> (f64, f64) {
-        let mut simulation = Run::new(self.system(), &self.config(coupling)).unwrap();
+        let mut run = Run::new(self.system(), &self.config(coupling)).unwrap();
         let mut table = Trajectory::default();
         let mut worst = 0.0_f64;
-        simulation.record(&mut table).unwrap();
-        while !simulation.is_done() {
-            if let Err(error) = simulation.advance() {
+        run.record(&mut table).unwrap();
+        while !run.is_done() {
+            if let Err(error) = run.advance() {
                 assert!(error.to_string().contains("t = "), "{error}");
                 return (f64::INFINITY, worst);
             }
-            let figures = simulation.model_quality().iter().map(|f| f * f).sum::<f64>().sqrt();
+            let figures = run.model_quality().iter().map(|f| f * f).sum::<f64>().sqrt();
             worst = worst.max(figures);
-            simulation.record(&mut table).unwrap();
+            run.record(&mut table).unwrap();
         }
         let width = table.rows[0].len();
         assert_eq!(width, exact.rows[0].len());

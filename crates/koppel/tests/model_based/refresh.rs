@@ -78,8 +78,8 @@ fn seen(system: System, coupling: &CouplingConfig, stop: f64, step: f64) -> (Vec
         hold: Hold::Continuous,
         ..RunConfig::new(stop, step)
     };
-    let (simulation, table) = run(system, &config);
-    let review = simulation.statistics().review.unwrap();
+    let (run, table) = run(system, &config);
+    let review = run.statistics().review.unwrap();
     (table.rows, review.models.iter().map(|model| model.taken).collect())
 }
 
@@ -130,8 +130,8 @@ fn a_system_that_bends_is_followed_with_fewer_models() {
     let rows = |model| {
         let coupling = CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() });
         let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(1.0, 0.02) };
-        let (simulation, table) = run(case.system().unwrap(), &config);
-        let models = simulation.statistics().review.unwrap().models;
+        let (run, table) = run(case.system().unwrap(), &config);
+        let models = run.statistics().review.unwrap().models;
         (table.rows, models.iter().map(|model| model.taken).max().unwrap())
     };
     let (always, once) = (rows(ModelConfig::Derivatives), rows(ModelConfig::DerivativesEvery(0)));

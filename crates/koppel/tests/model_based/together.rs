@@ -58,8 +58,8 @@ fn known_and_learned_models_share_a_run() {
     let default = Box::new(CouplingConfig::from(PrestepConfig::default()));
     let connections = [(case.connections[0].to.clone(), learned)].into();
     let coupling = CouplingConfig::Mixed { default, connections };
-    let (simulation, _) = run(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) });
-    assert!(simulation.is_done());
+    let (run, _) = run(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) });
+    assert!(run.is_done());
 }
 
 /// Subsystems are excited once, for one number of nodes; and the steps of VFPS beside others are taken once, which is told.
@@ -76,8 +76,8 @@ fn vfps_beside_other_methods() {
         let refused = start(vfps(Nodes::Fixed(10)), vfps(other)).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("nodes"), "{refused}");
     }
-    let simulation = start(vfps(Nodes::Fixed(10)), CouplingConfig::zoh()).unwrap();
-    let remarks: String = simulation.remarks().iter().map(ToString::to_string).collect();
+    let run = start(vfps(Nodes::Fixed(10)), CouplingConfig::zoh()).unwrap();
+    let remarks: String = run.remarks().iter().map(ToString::to_string).collect();
     assert!(remarks.contains("not taken again: other methods fill some of the inputs"), "{remarks}");
 }
 
@@ -108,8 +108,8 @@ fn each_connection_by_its_own_method() {
     let mixed = CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: stiff.into() };
     let largest = |coupling: CouplingConfig| {
         let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.2, 4e-3) };
-        let (simulation, table) = run(build(), &config);
-        let force = simulation.columns().iter().position(|column| column.name == "right.F").unwrap();
+        let (run, table) = run(build(), &config);
+        let force = run.columns().iter().position(|column| column.name == "right.F").unwrap();
         table.column(force).skip(40).fold(0.0_f64, |most, y| most.max(y.abs()))
     };
     let [hold, both, all] = [CouplingConfig::zoh(), mixed, prestep].map(largest);

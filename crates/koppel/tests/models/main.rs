@@ -30,10 +30,10 @@ fn parameters(list: &[(&str, f64)]) -> BTreeMap<String, f64> {
 
 /// Names of the columns, and the rows.
 fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Trajectory)> {
-    let mut simulation = Run::new(system, config)?;
+    let mut run = Run::new(system, config)?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
-    Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
+    run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    Ok((run.columns().iter().map(|column| column.name.clone()).collect(), table))
 }
 
 /// The run of the uncut system with the same communication points.

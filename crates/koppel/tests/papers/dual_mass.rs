@@ -70,10 +70,10 @@ fn is_stable(coupling: &CouplingConfig, ratio: f64, step: f64) -> bool {
         Box::new(Watched { inner, micro: 1e-5, spacing: 5e-4, trace: trace.clone() })
     };
     system.subsystems = system.subsystems.into_iter().map(watch).collect();
-    let mut simulation = Run::new(system, &config).unwrap();
-    let start: Vec<Vec<f64>> = [0, 1].map(|id| simulation.outputs(id).to_vec()).into();
-    while !simulation.is_done() {
-        if simulation.advance().is_err() {
+    let mut run = Run::new(system, &config).unwrap();
+    let start: Vec<Vec<f64>> = [0, 1].map(|id| run.outputs(id).to_vec()).into();
+    while !run.is_done() {
+        if run.advance().is_err() {
             return false;
         }
     }

@@ -113,11 +113,11 @@ fn learned_models_are_stable_at_a_fifth_of_a_second() {
 #[test]
 fn regression_models_of_an_earlier_run_are_stable_at_three_tenths_of_a_second() {
     let (case, config) = helicopter(prestep(learned(12.0)), 0.1);
-    let mut simulation = Run::new(case.system().unwrap(), &RunConfig { stop: 8.0, ..config }).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    let mut run = Run::new(case.system().unwrap(), &RunConfig { stop: 8.0, ..config }).unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
     }
-    let models = simulation.learned();
+    let models = run.learned();
     for step in [0.2, 0.25, 0.3] {
         let loaded = prestep(|config| {
             learned(2.0)(config);

@@ -92,9 +92,9 @@ fn reconstructed(
         .build()
         .unwrap();
     let config = RunConfig { coupling, ..RunConfig::new(stop, step) };
-    let mut simulation = Run::new(system, &config).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
+    let mut run = Run::new(system, &config).unwrap();
+    while !run.is_done() {
+        run.advance().unwrap();
     }
     let [source, sink] = traces.map(|trace| seen(&trace));
     source.iter().zip(&sink).map(|((t, y), (_, u))| (*t, u[0], y[0])).collect()

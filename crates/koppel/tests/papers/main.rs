@@ -26,10 +26,10 @@ use koppel::system::System;
 
 /// Names of the columns, and the rows.
 fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Trajectory)> {
-    let mut simulation = Run::new(system, config)?;
+    let mut run = Run::new(system, config)?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
-    Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
+    run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    Ok((run.columns().iter().map(|column| column.name.clone()).collect(), table))
 }
 
 /// Genser 2020, (3.9) and (3.10): per subsystem the mean over its outputs of |y - y_ref| relative to the range of y_ref,

@@ -33,17 +33,16 @@ impl StepMatrix {
         case.externals.clear();
         let config =
             RunConfig { coupling: self.coupling.clone(), threads: Parallel::Never, ..case.run.clone() };
-        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+        let mut run = Run::new(case.system().unwrap(), &config).unwrap();
         // At rest, with a past as long as any method looks back.
-        (0..6).for_each(|_| simulation.advance().unwrap());
+        (0..6).for_each(|_| run.advance().unwrap());
         let mut rest = RunState::default();
-        simulation.save(&mut rest).unwrap();
+        run.save(&mut rest).unwrap();
         let active = match self.active.take() {
             Some(active) => active,
-            None => self.find_active(&mut simulation, &mut rest),
+            None => self.find_active(&mut run, &mut rest),
         };
-        let columns: Vec<_> =
-            active.iter().map(|place| self.column(&mut simulation, &mut rest, *place)).collect();
+        let columns: Vec<_> = active.iter().map(|place| self.column(&mut run, &mut rest, *place)).collect();
         let matrix = Matrix::from_fn(active.len(), active.len(), |i, j| columns[j][active[i]]);
         self.active = Some(active);
         let counts = |z: &Complex| (*z - Complex::ONE).abs() > 1e-6;
@@ -51,25 +50,25 @@ impl StepMatrix {
     }
 
     /// What becomes of one number of the state.
-    fn column(&mut self, simulation: &mut Run, rest: &mut RunState, place: usize) -> Vec<f64> {
+    fn column(&mut self, run: &mut Run, rest: &mut RunState, place: usize) -> Vec<f64> {
         *rest.reals_mut().nth(place).unwrap() = 1.0;
-        simulation.restore(rest).unwrap();
+        run.restore(rest).unwrap();
         *rest.reals_mut().nth(place).unwrap() = 0.0;
-        simulation.advance().unwrap();
-        simulation.save(&mut self.state).unwrap();
+        run.advance().unwrap();
+        run.save(&mut self.state).unwrap();
         self.state.reals_mut().map(|number| *number).collect()
     }
 
     /// Signals are zero at rest; times, sizes and most parameters are not. Of those that are zero, the ones that act on
     /// others and are acted on: what only ends, and what only stays as it is, changes no eigenvalue but zeros and ones.
-    fn find_active(&mut self, simulation: &mut Run, rest: &mut RunState) -> Vec<usize> {
+    fn find_active(&mut self, run: &mut Run, rest: &mut RunState) -> Vec<usize> {
         let zeros: Vec<_> = rest
             .reals_mut()
             .enumerate()
             .filter(|(_, number)| **number == 0.0)
             .map(|(place, _)| place)
             .collect();
-        let columns: Vec<_> = zeros.iter().map(|place| self.column(simulation, rest, *place)).collect();
+        let columns: Vec<_> = zeros.iter().map(|place| self.column(run, rest, *place)).collect();
         let acts = |on: usize, from: usize| on != from && columns[from][zeros[on]] != 0.0;
         let mut kept: Vec<usize> = (0..zeros.len()).collect();
         loop {

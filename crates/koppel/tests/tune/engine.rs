@@ -40,16 +40,16 @@ fn seen(case: &Case, run: &RunConfig) -> f64 {
 }
 
 /// The largest output in the second half of a run of ten times its time, relative to the largest of the system uncut.
-fn late(case: &Case, run: &RunConfig) -> f64 {
-    let long = RunConfig { stop: run.start + 10.0 * (run.stop - run.start), ..run.clone() };
+fn late(case: &Case, config: &RunConfig) -> f64 {
+    let long = RunConfig { stop: config.start + 10.0 * (config.stop - config.start), ..config.clone() };
     let plain =
         RunConfig { coupling: CouplingConfig::zoh(), schedule: ScheduleConfig::PARALLEL, ..long.clone() };
-    let largest = |mut simulation: Run, from: f64| {
+    let largest = |mut run: Run, from: f64| {
         let mut largest = 0.0_f64;
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
-            for id in (0..simulation.graph().len()).filter(|_| simulation.time() >= from) {
-                largest = simulation.outputs(id).iter().fold(largest, |most, y| most.max(y.abs()));
+        while !run.is_done() {
+            run.advance().unwrap();
+            for id in (0..run.graph().len()).filter(|_| run.time() >= from) {
+                largest = run.outputs(id).iter().fold(largest, |most, y| most.max(y.abs()));
             }
         }
         largest

@@ -18,8 +18,8 @@ use koppel::run::Run;
 
 /// The system of a case, linearised at its start.
 fn linear(case: &Case) -> LinearSystem {
-    let mut simulation = Run::new(case.system().unwrap(), &case.run).unwrap();
-    LinearSystem::new(&mut simulation).unwrap()
+    let mut run = Run::new(case.system().unwrap(), &case.run).unwrap();
+    LinearSystem::new(&mut run).unwrap()
 }
 
 fn names(all: &[&str]) -> Vec<String> {

@@ -24,15 +24,15 @@ fn run(problem: &Fresh, coupling: &CouplingConfig, step: f64, every: u64) -> Vec
         record_every: every,
         ..RunConfig::new(problem.stop, step)
     };
-    let mut simulation = Run::new((problem.build)(), &config).unwrap();
-    let graph = simulation.graph();
+    let mut run = Run::new((problem.build)(), &config).unwrap();
+    let graph = run.graph();
     let mut names: Vec<String> = (0..graph.outputs()).map(|o| graph.output_name(o)).collect();
     names.push("coupling.quality".into());
-    let place = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
+    let place = |name: &String| run.columns().iter().position(|column| column.name == *name);
     let columns: Vec<usize> = names.iter().filter_map(place).collect();
     let mut table = Trajectory::default();
     // A run that fails has been told apart by its figure, or not.
-    let _ = simulation.run(&mut table, &mut |_| Ok(Flow::Continue));
+    let _ = run.run(&mut table, &mut |_| Ok(Flow::Continue));
     columns.iter().map(|column| table.column(*column).collect()).collect()
 }
 

@@ -97,13 +97,11 @@ fn soft_lugre() -> Problem {
 }
 
 /// Outputs of a run at its communication points, in the order of the parts; nothing if it did not come to its end.
-fn outputs(simulation: &mut Run, names: &[String]) -> Option<Vec<Vec<f64>>> {
-    let columns: Vec<usize> = names
-        .iter()
-        .map(|name| simulation.columns().iter().position(|c| c.name == *name))
-        .collect::<Option<_>>()?;
+fn outputs(run: &mut Run, names: &[String]) -> Option<Vec<Vec<f64>>> {
+    let columns: Vec<usize> =
+        names.iter().map(|name| run.columns().iter().position(|c| c.name == *name)).collect::<Option<_>>()?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok()?;
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).ok()?;
     Some(columns.iter().map(|column| table.column(*column).collect()).collect())
 }
 
@@ -142,12 +140,12 @@ impl Problem {
         let config = RunConfig { step: step * 1e-3, coupling: coupling.clone(), ..self.case.run.clone() };
         let system = self.case.system().expect("the case builds");
         let per_part: Vec<usize> = system.subsystems.iter().map(|s| s.ports().outputs.len()).collect();
-        let Ok(mut simulation) = Run::new(system, &config) else {
+        let Ok(mut run) = Run::new(system, &config) else {
             return Outcome { error: f64::NAN, probing: 0, repetitions: 0, nodes: 0 };
         };
-        let seen = outputs(&mut simulation, &self.names());
-        let probing = simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0);
-        let (repetitions, nodes) = (simulation.repetitions(), simulation.probing_nodes());
+        let seen = outputs(&mut run, &self.names());
+        let probing = run.statistics().review.and_then(|review| review.probing).unwrap_or(0);
+        let (repetitions, nodes) = (run.repetitions(), run.probing_nodes());
         let Some(seen) = seen else { return Outcome { error: f64::INFINITY, probing, repetitions, nodes } };
         let error = |k: usize| {
             let (low, high) =
@@ -203,14 +201,14 @@ impl Problem {
         let config = RunConfig { coupling: coupling.clone(), stop: 1e9, ..self.case.run.clone() };
         let start = || {
             let begin = Instant::now();
-            let simulation = Run::new(self.case.system().expect("the case builds"), &config);
-            (begin.elapsed(), simulation.expect("the case starts"))
+            let run = Run::new(self.case.system().expect("the case builds"), &config);
+            (begin.elapsed(), run.expect("the case starts"))
         };
         let setup = (0..5).map(|_| start().0).min().unwrap_or_default();
-        let mut simulation = start().1;
+        let mut run = start().1;
         let least = (0..200).filter_map(|_| {
             let begin = Instant::now();
-            (0..10).try_for_each(|_| simulation.advance()).ok()?;
+            (0..10).try_for_each(|_| run.advance()).ok()?;
             Some(begin.elapsed() / 10)
         });
         let step = least.min().unwrap_or_default();

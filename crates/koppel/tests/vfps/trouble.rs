@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 /// All outputs at the communication points.
 fn run(system: System, config: &RunConfig) -> koppel::Result<Vec<Vec<f64>>> {
-    let mut simulation = Run::new(system, config)?;
+    let mut run = Run::new(system, config)?;
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table.rows)
 }
 

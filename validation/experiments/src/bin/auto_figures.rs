@@ -103,7 +103,7 @@ fn beside_limit(example: &Example) -> Option<f64> {
     };
     let mut file = example.file.clone();
     file.spec.run = zoh.clone();
-    let system = LinearSystem::new(&mut file.simulation().ok()?).ok().filter(LinearSystem::is_exact)?;
+    let system = LinearSystem::new(&mut file.build_run().ok()?).ok().filter(LinearSystem::is_exact)?;
     let limit = stable_steps(&system, &zoh, Scan::around(zoh.step)).ok()?.first()?.to;
     let file = chosen(example, "{ method = \"auto\", save = \"communications\" }");
     let run = example.run(&file.spec.run);

@@ -74,10 +74,10 @@ struct Course {
 
 impl Course {
     fn new(system: System, config: &RunConfig) -> Course {
-        let mut simulation = Run::new(system, config).unwrap();
+        let mut run = Run::new(system, config).unwrap();
         let mut table = Trajectory::default();
-        let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
-        let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
+        let is_whole = run.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
+        let names = run.columns().iter().map(|column| column.name.clone()).collect();
         Course { names, table, is_whole }
     }
 

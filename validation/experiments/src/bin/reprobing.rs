@@ -88,22 +88,20 @@ fn run(system: System, coupling: CouplingConfig, start: f64, step: f64, every: u
     let names = ["free.x0", "free.x1", "sprung.x0", "sprung.x1", "free.y0", "free.y1", "sprung.y0"];
     let record = Record::Many(names.map(str::to_owned).to_vec());
     let config = RunConfig { start, coupling, record, record_every: every, ..RunConfig::new(STOP, step) };
-    let mut simulation = Run::new(system, &config).expect("the system is sound");
-    let places = names.map(|name| {
-        simulation.columns().iter().position(|column| column.name == name).expect("it is recorded")
-    });
+    let mut run = Run::new(system, &config).expect("the system is sound");
+    let places = names
+        .map(|name| run.columns().iter().position(|column| column.name == name).expect("it is recorded"));
     let mut table = Trajectory::default();
     let mut before = 0;
-    simulation
-        .run(&mut table, &mut |watched| {
-            if watched.time() < CHANGE + 1e-9 {
-                before = watched.repetitions();
-            }
-            Ok(Flow::Continue)
-        })
-        .expect("it comes to its end");
-    let trials = ((STOP - CHANGE) / step).round() as u64 + simulation.repetitions() - before;
-    let probing = simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0);
+    run.run(&mut table, &mut |watched| {
+        if watched.time() < CHANGE + 1e-9 {
+            before = watched.repetitions();
+        }
+        Ok(Flow::Continue)
+    })
+    .expect("it comes to its end");
+    let trials = ((STOP - CHANGE) / step).round() as u64 + run.repetitions() - before;
+    let probing = run.statistics().review.and_then(|review| review.probing).unwrap_or(0);
     let rows = table.rows.iter().map(|row| places.iter().map(|k| row[*k]).collect()).collect();
     Seen { rows, sub_steps: trials * 2 * NODES, probing }
 }

@@ -72,8 +72,8 @@ fn judged(case: &Case, coupling: &CouplingConfig, exact: &Course) -> Result<Judg
 /// True if the step matrix has a mode that grows.
 fn grows(case: &Case, coupling: &CouplingConfig) -> Result<bool> {
     let config = RunConfig { coupling: coupling.clone(), ..case.run.clone() };
-    let mut simulation = Run::new(case.system()?, &config)?;
-    let spectrum = StepMatrix::of(&LinearSystem::new(&mut simulation)?, &config)?.spectrum()?;
+    let mut run = Run::new(case.system()?, &config)?;
+    let spectrum = StepMatrix::of(&LinearSystem::new(&mut run)?, &config)?.spectrum()?;
     Ok(!spectrum.is_bounded())
 }
 

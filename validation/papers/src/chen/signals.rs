@@ -224,9 +224,9 @@ fn reconstructed(
         .connect(Connection::new("source.y", "sink.u"))
         .external("source.u", signal)
         .build()?;
-    let mut simulation = Run::new(system, &RunConfig { coupling, ..RunConfig::new(stop, step) })?;
-    while !simulation.is_done() {
-        simulation.advance()?;
+    let mut run = Run::new(system, &RunConfig { coupling, ..RunConfig::new(stop, step) })?;
+    while !run.is_done() {
+        run.advance()?;
     }
     let [source, sink] = traces.map(|trace| seen(&trace));
     Ok(source.iter().zip(&sink).map(|((t, y), (_, u))| (*t, u[0], y[0])).collect())

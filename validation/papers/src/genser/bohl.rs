@@ -42,12 +42,12 @@ pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         ..PrestepConfig::default()
     };
     let case = case("nonlinear-dual-mass")?;
-    let mut simulation = Run::new(case.system()?, &stale(CouplingConfig::from(prestep), stop, STEP))?;
+    let mut run = Run::new(case.system()?, &stale(CouplingConfig::from(prestep), stop, STEP))?;
     let mut maps: Vec<Matrix> = Vec::new();
-    while !simulation.is_done() {
-        simulation.advance()?;
-        if simulation.time() > learning + switch + 0.5 * STEP {
-            maps.push(map(&mut simulation)?);
+    while !run.is_done() {
+        run.advance()?;
+        if run.time() > learning + switch + 0.5 * STEP {
+            maps.push(map(&mut run)?);
         }
     }
     let largest = maps.iter().map(norm).fold(0.0, f64::max);
@@ -105,15 +105,15 @@ fn norm(map: &Matrix) -> f64 {
 }
 
 /// Equation (1) where the run stands.
-fn map(simulation: &mut Run) -> Result<Matrix> {
-    let learned = simulation.learned();
+fn map(run: &mut Run) -> Result<Matrix> {
+    let learned = run.learned();
     let parameters = |name: &str| match learned.get(name) {
         Some(Learned::Rls(found)) => found.parameters.clone(),
         _ => Vec::new(),
     };
     let (left, right) = (parameters("left"), parameters("right"));
-    let ids = [simulation.graph().find("left")?, simulation.graph().find("right")?];
-    let force = simulation.graph().ports(ids[0]).inputs.iter().position(|v| v.name == "F").unwrap_or(0);
+    let ids = [run.graph().find("left")?, run.graph().find("right")?];
+    let force = run.graph().ports(ids[0]).inputs.iter().position(|v| v.name == "F").unwrap_or(0);
     let get = |rows: &[Vec<f64>], output: usize, at: usize| {
         rows.get(output).and_then(|row| row.get(at)).copied().unwrap_or(0.0)
     };
@@ -139,8 +139,8 @@ fn map(simulation: &mut Run) -> Result<Matrix> {
         &[get(&left, 0, 0), 0.0, 0.0, 0.0, get(&left, 1, 0), 0.0, 0.0, 0.0, get(&right, 0, 0)],
     );
     let predict = koppel::linalg::Lu::new(&one)?.solve(&own);
-    let first = discrete(&simulation.workbench().linear_part(ids[0])?.matrices);
-    let second = simulation.workbench().linear_part(ids[1])?.matrices;
+    let first = discrete(&run.workbench().linear_part(ids[0])?.matrices);
+    let second = run.workbench().linear_part(ids[1])?.matrices;
     let (phi, gamma) = discrete(&second);
     let mut map = Matrix::zeros(5, 5);
     // Places of x, v and F in z.

@@ -23,11 +23,11 @@ type Models = BTreeMap<String, Learned>;
 fn models() -> Result<Models> {
     let case = pilot(1)?;
     let config = settings(&case, learned(12.0, &Models::new()), 0.1);
-    let mut simulation = Run::new(case.system()?, &RunConfig { stop: 8.0, ..config })?;
-    while !simulation.is_done() {
-        simulation.advance()?;
+    let mut run = Run::new(case.system()?, &RunConfig { stop: 8.0, ..config })?;
+    while !run.is_done() {
+        run.advance()?;
     }
-    Ok(simulation.learned())
+    Ok(run.learned())
 }
 
 pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {

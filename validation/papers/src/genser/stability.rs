@@ -116,10 +116,10 @@ pub(super) fn decays(coupling: &CouplingConfig, [ck, dk]: [f64; 2], step: f64, s
         Box::new(Watched { inner, micro: 1e-5, spacing: 5e-4, trace })
     };
     system.subsystems = system.subsystems.into_iter().map(watch).collect();
-    let mut simulation = Run::new(system, &config)?;
-    let start: Vec<Vec<f64>> = (0..2).map(|id| simulation.outputs(id).to_vec()).collect();
-    while !simulation.is_done() {
-        if simulation.advance().is_err() {
+    let mut run = Run::new(system, &config)?;
+    let start: Vec<Vec<f64>> = (0..2).map(|id| run.outputs(id).to_vec()).collect();
+    while !run.is_done() {
+        if run.advance().is_err() {
             return Ok(false);
         }
     }

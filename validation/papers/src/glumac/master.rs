@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, case};
 use koppel::analysis::{LinearSystem, StepMatrix, consistency};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{CouplingConfig, RelaxedConfig};
 use koppel::run::{Parallel, Reading, Run, RunConfig, ScheduleConfig};
 
 use crate::Result;
@@ -41,8 +41,11 @@ impl Master {
 
     pub(super) fn run(&self, step: f64) -> Result<RunConfig> {
         let used = self.alpha.iter().filter(|(_, alpha)| *alpha != 0.0);
-        let connections: std::collections::BTreeMap<_, _> =
-            used.map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::relaxed(*alpha))).collect();
+        let connections: std::collections::BTreeMap<_, _> = used
+            .map(|(input, alpha)| {
+                ((*input).to_owned(), CouplingConfig::from(RelaxedConfig { alpha: *alpha }))
+            })
+            .collect();
         let coupling = match connections.is_empty() {
             true => CouplingConfig::zoh(),
             false => CouplingConfig::Mixed { default: Box::default(), connections },
@@ -71,8 +74,8 @@ pub(super) fn oscillator() -> Result<LinearSystem> {
 
 /// The system of a case, linear as it is.
 pub(super) fn linear(case: &Case) -> Result<LinearSystem> {
-    let mut simulation = Run::new(case.system()?, &case.run)?;
-    Ok(LinearSystem::new(&mut simulation)?)
+    let mut run = Run::new(case.system()?, &case.run)?;
+    Ok(LinearSystem::new(&mut run)?)
 }
 
 /// `count` values from `low` to `high`, even in the logarithm.

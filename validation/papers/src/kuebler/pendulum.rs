@@ -62,39 +62,37 @@ fn settings(way: &Way, step: f64, stop: f64) -> RunConfig {
 }
 
 /// Where the angle of a pendulum is found.
-fn place(simulation: &Run, name: &str) -> Result<(usize, VariableId)> {
-    let id = simulation.graph().find(name)?;
-    let index = simulation.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap_or(0);
+fn place(run: &Run, name: &str) -> Result<(usize, VariableId)> {
+    let id = run.graph().find(name)?;
+    let index = run.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap_or(0);
     Ok((id, VariableId { kind: VariableKind::Local, index }))
 }
 
 /// A run of the engine until `stop`, or until it has left all bounds.
 pub(super) fn swing(beta: f64, way: &Way, step: f64, stop: f64) -> Result<Swing> {
     let config = settings(way, step, stop);
-    let mut simulation = Run::new(cut(beta, way, step)?.system()?, &config)?;
+    let mut run = Run::new(cut(beta, way, step)?.system()?, &config)?;
     let mut swing = Swing { times: Vec::new(), angles: Vec::new(), is_bounded: true, evaluations: 0.0 };
-    let places = [place(&simulation, "upper")?, place(&simulation, "lower")?];
-    let note = |simulation: &mut Run, swing: &mut Swing| -> Result<()> {
+    let places = [place(&run, "upper")?, place(&run, "lower")?];
+    let note = |run: &mut Run, swing: &mut Swing| -> Result<()> {
         let mut angles = [f64::NAN; 2];
         for (angle, (id, variable)) in angles.iter_mut().zip(places) {
-            *angle = simulation.value(id, variable)?;
+            *angle = run.value(id, variable)?;
         }
-        swing.times.push(simulation.time());
+        swing.times.push(run.time());
         swing.angles.push(angles);
         Ok(())
     };
-    note(&mut simulation, &mut swing)?;
-    while !simulation.is_done() {
-        let is_far = |simulation: &Run| {
-            (0..2).any(|id| simulation.outputs(id).iter().any(|a| a.is_nan() || a.abs() > 1e6))
-        };
-        if simulation.advance().is_err() || is_far(&simulation) {
+    note(&mut run, &mut swing)?;
+    while !run.is_done() {
+        let is_far = |run: &Run| (0..2).any(|id| run.outputs(id).iter().any(|a| a.is_nan() || a.abs() > 1e6));
+        if run.advance().is_err() || is_far(&run) {
             swing.is_bounded = false;
             break;
         }
-        note(&mut simulation, &mut swing)?;
+        note(&mut run, &mut swing)?;
     }
-    if let Some(work) = simulation.loop_works().next() {
+    if let Some(work) = run.loop_works().next() {
         swing.evaluations = work.mean();
     }
     Ok(swing)
@@ -104,8 +102,8 @@ pub(super) fn swing(beta: f64, way: &Way, step: f64, stop: f64) -> Result<Swing>
 pub(super) fn frozen_limit(beta: f64, step: f64) -> Result<f64> {
     let way = Way::Filtered(1.0);
     let config = settings(&way, step, STOP);
-    let mut simulation = Run::new(cut(beta, &way, step)?.system()?, &config)?;
-    Ok(choose_filter(&mut simulation, &config, "upper.F1")?.limit)
+    let mut run = Run::new(cut(beta, &way, step)?.system()?, &config)?;
+    Ok(choose_filter(&mut run, &config, "upper.F1")?.limit)
 }
 
 /// Largest corner frequency with which the whole run stays bounded, to 1 %.

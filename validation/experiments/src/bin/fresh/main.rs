@@ -66,22 +66,22 @@ pub(crate) fn run(
 ) -> Option<Seen> {
     let record = Record::Many(["all"].iter().chain(figures).map(|name| (*name).to_owned()).collect());
     let config = RunConfig { coupling, record, record_every: every, ..RunConfig::new(problem.stop, step) };
-    let mut simulation = Run::new((problem.build)(), &config).ok()?;
-    let graph = simulation.graph();
+    let mut run = Run::new((problem.build)(), &config).ok()?;
+    let graph = run.graph();
     let names: Vec<String> = (0..graph.outputs()).map(|o| graph.output_name(o)).collect();
-    let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
+    let of = |name: &str| run.columns().iter().position(|column| column.name == name);
     let outputs: Vec<usize> = names.iter().map(|name| of(name)).collect::<Option<_>>()?;
     let figures: Vec<usize> = figures.iter().map(|name| of(name)).collect::<Option<_>>()?;
     let mut table = Trajectory::default();
-    let is_complete = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
+    let is_complete = run.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
     let take = |list: &[usize]| list.iter().map(|column| table.column(*column).collect()).collect();
     Some(Seen {
         outputs: take(&outputs),
         figures: take(&figures),
         is_complete,
-        nodes: simulation.probing_nodes(),
-        repetitions: simulation.repetitions(),
-        probing: simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0),
+        nodes: run.probing_nodes(),
+        repetitions: run.repetitions(),
+        probing: run.statistics().review.and_then(|review| review.probing).unwrap_or(0),
     })
 }
 
