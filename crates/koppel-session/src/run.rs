@@ -114,9 +114,12 @@ impl PreparedRun {
             if run.is_inside_step() {
                 return Ok(Flow::Continue);
             }
-        let PreparedRun { run, guard, certifier } = self;
-        let surroundings = koppel_fmi::Surroundings::now();
-        let ending = run.run(recorder, &mut |run| {
+            let next = guard.look(run)?.min(next);
+            watch(run, next)
+        });
+        // Files are written next.
+        surroundings.restore();
+        ending
     }
 
     /// How good the run was. A run that failed is wrong, whatever its error was until then.
