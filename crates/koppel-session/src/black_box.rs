@@ -66,6 +66,16 @@ impl Session {
         })
     }
 
+    /// FMUs that declare no way to save their state for another process, where their inputs are not logged instead: a run with them cannot be
+    /// continued.
+    #[must_use]
+    pub fn not_to_be_saved(&self) -> Vec<&str> {
+        let fmus = self.spec.subsystems().iter().filter_map(|one| Some((one, one.fmu.as_ref()?)));
+        let lacking =
+            fmus.filter(|(_, spec)| self.journals.is_none() && !crate::fmu::declares_saved_states(spec));
+        lacking.map(|(one, _)| one.name.as_str()).collect()
+    }
+
     /// What each FMU declares of these capabilities but fails at when it is tried in a process of its own, by subsystem. Of those
     /// that are not to be tried, what they declare is believed.
     #[must_use]

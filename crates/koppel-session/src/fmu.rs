@@ -114,6 +114,14 @@ pub(crate) fn build(spec: &FmuSpec, setting: Setting<'_>) -> Result<Box<dyn Subs
     })
 }
 
+/// True if the FMU declares that it can write its state as bytes.
+pub(crate) fn declares_saved_states(spec: &FmuSpec) -> bool {
+    let Ok(fmu) = Fmu::open(&spec.path) else { return false };
+    let is_model_exchange = spec.is_model_exchange(fmu.description());
+    let solving = if is_model_exchange { Solving::Koppel(None) } else { Solving::Own };
+    fmu.saves_as_bytes(&Options { solving, ..Options::default() })
+}
+
 /// An instance in a process of its own, where that can be had.
 fn apart(
     fmu: &Arc<Fmu>,

@@ -200,8 +200,10 @@ impl<'a> Execution<'a> {
             &self.metadata.created,
         );
         let log = self.log.clone();
-        let mut watch =
-            Watch::new(&self.prepared.run, self.options, checkpoints, self.recording.share(), log);
+        let lacking = if self.options.quiet { Vec::new() } else { self.session.not_to_be_saved() };
+        let lacking = lacking.into_iter().map(str::to_owned).collect();
+        let rows = self.recording.share();
+        let mut watch = Watch::new(&self.prepared.run, self.options, checkpoints, rows, log, lacking);
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();

@@ -38,7 +38,8 @@ impl Pace {
 
     /// Waits until the clock shows the simulated time; notes when it is too late for that.
     pub(super) fn wait(&mut self, time: f64) {
-        let due = Duration::from_secs_f64(((time - self.start) / self.speed).max(0.0));
+        let due =
+            Duration::try_from_secs_f64(((time - self.start) / self.speed).max(0.0)).unwrap_or(Duration::MAX);
         let late = self.begin.elapsed().saturating_sub(due).as_secs_f64();
         if late > 0.0 {
             self.overruns.late_steps += 1;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use koppel::diagnostic::Remark;
 use koppel::run::{Flow, Run, Termination};
 use koppel::{Error, Result};
 use koppel_io::Error as Io;
@@ -22,6 +23,18 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// next to nothing.
 const MOST_STEPS: u64 = 64;
 
+/// A run that takes longer than this may be interrupted before its end.
+const LONG: Duration = Duration::from_secs(10);
+
+/// What to expect of Ctrl-C.
+fn once_interrupted(names: &[String]) -> Remark {
+    let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+    Remark::new(
+        format!("`{}`{more} cannot save its state: once interrupted, this run cannot be continued", names[0]),
+        "with --checkpoint-every or --checkpoint the inputs of such an FMU are logged, and it can",
+    )
+}
+
 /// Watches a run.
 pub(super) struct Watch {
     progress: Option<Progress>,
@@ -35,6 +48,9 @@ pub(super) struct Watch {
     /// After how many steps the next checkpoint is due, if it is due after a step.
     checkpoint: u64,
     last_look: Instant,
+    begin: Instant,
+    /// FMUs that make it impossible to continue the run, until that was said.
+    cannot_continue: Vec<String>,
 }
 
 impl Watch {
@@ -44,6 +60,7 @@ impl Watch {
         checkpoints: Checkpoints,
         rows: Shared,
         log: Log,
+        cannot_continue: Vec<String>,
     ) -> Self {
         Watch {
             progress: Progress::new(run, options.quiet),
@@ -55,6 +72,8 @@ impl Watch {
             clock: run.index() + 1,
             stride: 1,
             last_look: Instant::now(),
+            begin: Instant::now(),
+            cannot_continue,
         }
     }
 
@@ -105,6 +124,10 @@ impl Watch {
         if let Some(progress) = &mut self.progress {
             progress.show(run);
         }
+        if !self.cannot_continue.is_empty() && self.begin.elapsed() > LONG {
+            let names = std::mem::take(&mut self.cannot_continue);
+            self.aside(|| note("note", once_interrupted(&names)));
+        }
         if self.checkpoints.is_time_up() {
             self.checkpoint_now(run)?;
         }
@@ -120,10 +143,17 @@ impl Watch {
             error => Box::new(failed(error.into())),
         })?;
         if let Some(text) = warning {
-            let show = || note("warning", &text);
-            self.progress.as_ref().map_or_else(show, |progress| progress.aside(show));
+            self.aside(|| note("warning", &text));
         }
         Ok(())
+    }
+
+    /// Shows something beside the progress bar.
+    fn aside(&self, show: impl FnOnce()) {
+        match &self.progress {
+            Some(progress) => progress.aside(show),
+            None => show(),
+        }
     }
 
     /// A subsystem has ended the run.

@@ -36,10 +36,12 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
             std::process::exit(Exit::Interrupted.number().into());
         }
         if let Some(code) = keeper.code {
-            if how != Ending::Exit(code.into()) {
-                supervisor.clean_up();
+            if how == Ending::Exit(code.into()) {
+                return Some(ExitCode::from(code));
             }
-            return Some(ExitCode::from(code));
+            supervisor.clean_up();
+            after_the_end(how).show();
+            return Some(if code == 0 { Exit::RunFailed.number() } else { code }.into());
         }
         let told = diagnosis(how, &supervisor.whereabouts(), supervisor.has_seen_fmus());
         supervisor.clean_up();
@@ -79,8 +81,8 @@ fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
             Event::Request(request) => {
                 let answer = keeper.answer(&request);
                 supervisor.reply(&serde_json::to_vec(&answer).unwrap_or_default());
-                if keeper.code.is_some() && !supervisor.wait() {
-                    note("warning", "an FMU kept the process of this command from ending; it was ended");
+                if keeper.code.is_some() {
+                    supervisor.wait();
                 }
             }
             Event::Note(run, moment) if moment == b"begin" => _ = keeper.under_way.insert(run),
@@ -226,6 +228,18 @@ impl Keeper {
             None => {}
         }
     }
+}
+
+/// What an FMU did once all was done: results, report and messages are complete.
+fn after_the_end(how: Ending) -> Failure {
+    let what = match how {
+        Ending::Hung(seconds) => {
+            format!("an FMU kept the process of this command from ending for {seconds} s")
+        }
+        other => format!("an FMU {other} when its library was unloaded"),
+    };
+    let told = "all files are complete; tell its author, or run with --isolate: then it costs a warning only";
+    Failure::words(what, told)
 }
 
 /// How the other process ended, and which calls were running.

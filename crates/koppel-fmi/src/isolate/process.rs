@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 static WORKERS: AtomicUsize = AtomicUsize::new(0);
 
 /// How long a worker may take to leave once it is told to.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// True if every worker, and this process, can have a processor of its own.
 pub(super) fn has_processors() -> bool {

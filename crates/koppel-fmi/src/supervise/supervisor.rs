@@ -4,7 +4,7 @@ use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
 use super::{Kind, Known};
 use crate::ffi::{Calls, call_name};
-use crate::isolate::{Ending, Process};
+use crate::isolate::{Ending, FAREWELL, Process};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -190,14 +190,13 @@ impl Supervisor {
     }
 
     /// Waits until the supervised process, which has nothing left to do, has ended. What takes too long, such as a destructor of an FMU that hangs, is
-    /// ended; `false` then.
-    pub fn wait(&self) -> bool {
+    /// ended.
+    pub fn wait(&mut self) {
         self.process.wait();
-        let has_ended = self.process.ended().is_some();
-        if !has_ended {
+        if self.process.ended().is_none() {
+            self.overdue = Some(FAREWELL.as_secs_f64());
             self.process.kill();
         }
-        has_ended
     }
 
     /// True if an FMU was instantiated.

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use koppel::system::Message;
 
+use super::files::Owner;
 use super::metadata::{Kind, Metadata};
 use super::whole::Whole;
 use crate::{Error, Result};
@@ -207,6 +208,7 @@ fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
 /// Appends rows to a file of blocks.
 pub(super) struct BlockSink {
     file: BufWriter<File>,
+    owner: Owner,
     batch: Batch,
     content: Vec<u8>,
     capacity: usize,
@@ -217,7 +219,8 @@ impl BlockSink {
     pub(super) fn new(file: File, metadata: &Metadata) -> io::Result<Self> {
         let batch = Batch::new(metadata);
         let capacity = (BLOCK_VALUES / batch.numbers.len()).clamp(64, BLOCK_ROWS);
-        let mut sink = Self { file: BufWriter::new(file), batch, content: Vec::new(), capacity };
+        let mut sink =
+            Self { file: BufWriter::new(file), owner: Owner::new(), batch, content: Vec::new(), capacity };
         sink.batch.numbers.iter_mut().for_each(|column| column.reserve_exact(capacity));
         sink.file.write_all(MARK)?;
         sink.block(b'M', serde_json::json!(metadata).to_string().as_bytes())?;
@@ -225,6 +228,7 @@ impl BlockSink {
     }
 
     fn block(&mut self, kind: u8, content: &[u8]) -> io::Result<()> {
+        self.owner.check()?;
         let mut head = [kind; HEAD];
         head[1..9].copy_from_slice(&(content.len() as u64).to_le_bytes());
         head[9..13].copy_from_slice(&crc32fast::hash(content).to_le_bytes());

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use koppel::system::Message;
 
+use super::files::Owner;
 use super::metadata::{Kind, Metadata};
 use super::table::Table;
 use super::whole::Whole;
@@ -23,6 +24,7 @@ const BUFFER: usize = 1 << 16;
 /// Appends rows to a CSV file.
 pub(super) struct CsvSink {
     file: File,
+    owner: Owner,
     buffer: Vec<u8>,
 }
 
@@ -37,7 +39,7 @@ impl CsvSink {
 
     /// Continues a file whose cursor stands at its end.
     pub(super) fn append(file: File) -> Self {
-        Self { file, buffer: Vec::with_capacity(BUFFER + BUFFER / 4) }
+        Self { file, owner: Owner::new(), buffer: Vec::with_capacity(BUFFER + BUFFER / 4) }
     }
 
     /// Adds one row.
@@ -55,6 +57,7 @@ impl CsvSink {
 
     /// Hands all rows to the operating system.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.owner.check()?;
         self.file.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
@@ -38,6 +38,27 @@ impl Format {
             #[cfg(feature = "parquet")]
             Self::Parquet => "parquet",
         }
+    }
+}
+
+/// The process that writes a file. A copy of it, which an FMU makes by `fork`, has the same rows in memory and must not write them once more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner(u32);
+
+impl Owner {
+    /// This process.
+    pub(super) fn new() -> Owner {
+        Owner(std::process::id())
+    }
+
+    /// Fails in a copy.
+    pub(super) fn check(self) -> io::Result<()> {
+        if self.0 == std::process::id() {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "this is a copy of the process, made by a subsystem (fork), and not the one that writes the file",
+        ))
     }
 }
 

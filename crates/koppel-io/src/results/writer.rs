@@ -84,6 +84,8 @@ impl ResultWriter {
         metadata.check_names(path)?;
         let part = part_of(path);
         let note = files::set_aside(&part)?;
+        // Left by a process that was killed while it completed the file.
+        let _ = files::remove(&files::with_suffix(path, ".tmp"));
         let file = files::lock(&part, OpenOptions::new().write(true).create_new(true))?;
         let sink = match format {
             Format::Csv => {

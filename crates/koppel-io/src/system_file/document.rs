@@ -1,6 +1,7 @@
 //! The tree of a system file together with the texts it came from: the file, and options that replace parts of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::mistake::{Mark, Marks, Mistake, Mistakes, Span};
 use super::tree::{self, Node};
@@ -25,7 +26,7 @@ pub struct Document {
 #[derive(Clone, Debug)]
 struct Text {
     place: String,
-    text: String,
+    text: Arc<str>,
     start: usize,
 }
 
@@ -44,7 +45,7 @@ impl Document {
 
     /// A text without a tree.
     pub(super) fn empty(place: &str, text: &str, folder: PathBuf) -> Self {
-        let texts = vec![Text { place: place.to_owned(), text: text.to_owned(), start: 0 }];
+        let texts = vec![Text { place: place.to_owned(), text: text.into(), start: 0 }];
         let root = Node { span: 0..0, value: tree::Value::Table(Vec::new()) };
         Document { root, folder, notices: Vec::new(), choices: Vec::new(), files: Vec::new(), texts }
     }
@@ -60,7 +61,7 @@ impl Document {
     pub(super) fn add(&mut self, place: &str, text: &str) -> usize {
         // One byte between texts: a place at the end of one is not the start of the next.
         let start = self.texts.last().map_or(0, |last| last.start + last.text.len() + 1);
-        self.texts.push(Text { place: place.to_owned(), text: text.to_owned(), start });
+        self.texts.push(Text { place: place.to_owned(), text: text.into(), start });
         start
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use koppel::diagnostic::{Diagnosis, Diagnostic, Excerpt, Place};
 use koppel::error::closest;
@@ -14,8 +15,8 @@ pub type Span = Range<usize>;
 pub struct Mistake {
     /// The file, or the option.
     pub place: String,
-    /// Its whole text.
-    pub text: String,
+    /// Its whole text, which mistakes share.
+    pub text: Arc<str>,
     /// The offending bytes of the text.
     pub span: Range<usize>,
     /// What is wrong.

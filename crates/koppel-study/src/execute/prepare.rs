@@ -274,7 +274,7 @@ fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
         return error;
     }
     let is_written = |factor: &crate::settings::Factor, cell: &Cell| {
-        factor.places.iter().any(|place| mistake.text == format!("{} = {}", place.name(), cell.value.text))
+        factor.places.iter().any(|place| *mistake.text == *format!("{} = {}", place.name(), cell.value.text))
     };
     match study.factors.iter().zip(cells).find(|(factor, cell)| is_written(factor, cell)) {
         Some((factor, _)) => study.blame(&error, &factor.span),

@@ -28,19 +28,28 @@ pub struct Models {
 }
 
 impl Models {
-    /// Nothing is known of any subsystem yet.
+    /// Nothing is known of any subsystem yet, and nobody asks: the matrices have no size.
     pub fn new(graph: &SystemGraph) -> Self {
-        let hold = |id| InterfaceModel::hold(graph.inputs_of(id).len(), graph.outputs_of(id).len());
-        let list: Vec<_> = (0..graph.len()).map(hold).collect();
+        let count = graph.len();
         Models {
-            is_known: vec![false; list.len()],
-            versions: vec![0; list.len()],
-            taken: vec![StateSpace::default(); list.len()],
-            is_taken: vec![false; list.len()],
-            counts: vec![0; list.len()],
-            lacks: vec![None; list.len()],
-            list,
+            list: vec![InterfaceModel::hold(0, 0); count],
+            is_known: vec![false; count],
+            versions: vec![0; count],
+            taken: vec![StateSpace::default(); count],
+            is_taken: vec![false; count],
+            counts: vec![0; count],
+            lacks: vec![None; count],
             ..Models::default()
+        }
+    }
+
+    /// From now on somebody asks. The matrices of a subsystem have as many numbers as it has outputs squared.
+    pub(crate) fn make_room(&mut self, graph: &SystemGraph) {
+        for (id, model) in self.list.iter_mut().enumerate() {
+            let size = (graph.inputs_of(id).len(), graph.outputs_of(id).len());
+            if (model.inputs(), model.outputs()) != size {
+                *model = InterfaceModel::hold(size.0, size.1);
+            }
         }
     }
 

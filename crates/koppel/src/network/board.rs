@@ -85,6 +85,10 @@ impl Board {
                 if is_free { graph.offset(input) } else { graph.input_variable(input).start },
             );
         }
+        let mut models = Models::new(graph);
+        if needs.models.is_some() || needs.probe.is_some() {
+            models.make_room(graph);
+        }
         Board {
             history,
             outputs: vec![0.0; graph.outputs()],
@@ -96,7 +100,7 @@ impl Board {
             } else {
                 Vec::new()
             },
-            models: Models::new(graph),
+            models,
             stages: Vec::new(),
             has_jumped: vec![false; graph.len()],
         }
@@ -105,6 +109,9 @@ impl Board {
     /// Makes room for other polynomials; inputs are what they were.
     pub(crate) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs) {
         self.planned = Planned::new(graph.inputs(), needs.terms, needs.pieces);
+        if needs.models.is_some() || needs.probe.is_some() {
+            self.models.make_room(graph);
+        }
         for input in 0..graph.inputs() {
             self.planned.hold(input, self.applied[input]);
         }
@@ -207,7 +214,8 @@ impl Board {
         if is_new {
             self.history.open(id..id + 1, time);
         }
-        for &number in graph.wires_from(id) {
+        let wires = graph.wires_from(id);
+        for (place, &number) in wires.iter().enumerate() {
             let wire = graph.wires()[number];
             let value = carried(graph, wire, self.outputs[wire.source]);
             if is_new {
@@ -215,7 +223,10 @@ impl Board {
             } else {
                 self.history.replace(number, value);
             }
-            self.add_up(graph, wire.target);
+            // Wires to the same input lie side by side.
+            if wires.get(place + 1).is_none_or(|next| graph.wires()[*next].target != wire.target) {
+                self.add_up(graph, wire.target);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::{Doubts, UnitRule, ValueMap, conversion};
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 
 /// One message output feeding one message input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,8 +66,35 @@ struct End {
     shape: Vec<String>,
 }
 
+/// Names of ports and their places, of each subsystem that has many, from the first time one is looked for.
+#[derive(Default)]
+struct Index(HashMap<(SubsystemId, VariableKind), HashMap<String, usize>>);
+
+/// Ports that are looked through one after the other.
+const FEW: usize = 16;
+
+impl Index {
+    /// The place of a port.
+    fn place(
+        &mut self,
+        ports: &Ports,
+        subsystem: SubsystemId,
+        kind: VariableKind,
+        name: &str,
+    ) -> Option<usize> {
+        let list = ports.of(kind);
+        if list.len() <= FEW {
+            return list.iter().position(|port| port.name == name);
+        }
+        let names =
+            || list.iter().enumerate().rev().map(|(place, port)| (port.name.clone(), place)).collect();
+        self.0.entry((subsystem, kind)).or_insert_with(names).get(name).copied()
+    }
+}
+
 /// What is collected while connections are wired.
 struct Wiring<'a> {
+    index: Index,
     /// Per input, the connection that ends there.
     seen: Vec<Option<&'a Connection>>,
     wires: Vec<Wire>,
@@ -76,7 +104,7 @@ struct Wiring<'a> {
 /// Wires the graph; tells what is wrong with each connection that cannot be wired.
 pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<Error> {
     let seen = vec![None; graph.inputs()];
-    let mut wiring = Wiring { seen, wires: Vec::new(), doubts: Doubts::default() };
+    let mut wiring = Wiring { index: Index::default(), seen, wires: Vec::new(), doubts: Doubts::default() };
     let mistakes = connections
         .iter()
         .filter_map(|connection| wiring.connect(graph, connection).err())
@@ -91,10 +119,10 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<E
 
 impl<'a> Wiring<'a> {
     fn connect(&mut self, graph: &mut SystemGraph, connection: &'a Connection) -> Result<()> {
-        let target = end(graph, &connection.to, Side::Target)?;
+        let target = end(graph, &connection.to, Side::Target, &mut self.index)?;
         check_factors(connection)?;
         if target.is_message {
-            return wire_message(graph, connection, &target);
+            return wire_message(graph, connection, &target, &mut self.index);
         }
         let first = graph.inputs_of(target.subsystem).start;
         for place in &target.places {
@@ -118,7 +146,7 @@ impl<'a> Wiring<'a> {
         let is_plain = (connection.gain.abs(), connection.offset) == (1.0, 0.0);
         let doubts = if is_plain { &mut self.doubts } else { &mut settled };
         for from in &connection.from {
-            let source = matching(graph, from, &connection.to, &target)?;
+            let source = matching(graph, from, &connection.to, &target, &mut self.index)?;
             let outputs = graph.outputs_of(source.subsystem).start;
             for (output, input) in source.places.iter().zip(&target.places) {
                 let (output, input) = (outputs + output, first + input);
@@ -146,11 +174,12 @@ pub(super) fn filter(
         return Ok((graph, subsystems, connections));
     }
     let mut added: Vec<Vec<Variable>> = vec![Vec::new(); graph.len()];
+    let mut index = Index::default();
     for connection in &mut connections {
         let Some(filter) = connection.filter.take() else { continue };
         for from in &mut connection.from {
             // What has no such name is told when it is wired.
-            let Ok(source) = end(&graph, from, Side::Source) else { continue };
+            let Ok(source) = end(&graph, from, Side::Source, &mut index) else { continue };
             if source.is_message || !connection.map.is_empty() {
                 return Err(refused(from, &connection.to, "only numbers without a map are filtered"));
             }
@@ -188,7 +217,12 @@ fn check_factors(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) -> Result<()> {
+fn wire_message(
+    graph: &mut SystemGraph,
+    connection: &Connection,
+    target: &End,
+    index: &mut Index,
+) -> Result<()> {
     let to = &connection.to;
     let [from] = connection.from.as_slice() else {
         return Err(refused(&connection.from.join("`, `"), to, "only numbers are summed: name one source"));
@@ -199,7 +233,7 @@ fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) 
     if !connection.map.is_empty() {
         return Err(refused(from, to, "only numbers have a map"));
     }
-    let source = matching(graph, from, to, target)?;
+    let source = matching(graph, from, to, target, index)?;
     for (output, input) in source.places.iter().copied().zip(target.places.iter().copied()) {
         let sent = graph.ports(source.subsystem).message_outputs[output].kind;
         let wanted = graph.ports(target.subsystem).message_inputs[input].kind;
@@ -219,8 +253,8 @@ fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) 
 }
 
 /// The source, if it has what the target takes.
-fn matching(graph: &SystemGraph, from: &str, to: &str, target: &End) -> Result<End> {
-    let source = end(graph, from, Side::Source)?;
+fn matching(graph: &SystemGraph, from: &str, to: &str, target: &End, index: &mut Index) -> Result<End> {
+    let source = end(graph, from, Side::Source, index)?;
     let kind = |end: &End, side: Side| match end.is_message {
         true => side.messages(graph.ports(end.subsystem))[end.places[0]].kind.name(),
         false => "a number",
@@ -246,16 +280,17 @@ fn refused(from: &str, to: &str, problem: &str) -> Box<Error> {
 }
 
 /// Looks a name up: a port, or an array of them.
-fn end(graph: &SystemGraph, name: &str, side: Side) -> Result<End> {
+fn end(graph: &SystemGraph, name: &str, side: Side, index: &mut Index) -> Result<End> {
     let (subsystem, variable) = graph.split_name(name, side.word())?;
     let ports = graph.ports(subsystem);
+    let number = index.place(ports, subsystem, side.kind(), variable).map(|place| (place, false));
+    let message =
+        || side.messages(ports).iter().position(|port| port.name == variable).map(|place| (place, true));
+    if let Some((place, is_message)) = number.or_else(message) {
+        return Ok(End { subsystem, places: vec![place], is_message, shape: Vec::new() });
+    }
     let numbers: Vec<&str> = ports.of(side.kind()).iter().map(|v| v.name.as_str()).collect();
     let messages: Vec<&str> = side.messages(ports).iter().map(|port| port.name.as_str()).collect();
-    for (names, is_message) in [(&numbers, false), (&messages, true)] {
-        if let Some(place) = names.iter().position(|known| *known == variable) {
-            return Ok(End { subsystem, places: vec![place], is_message, shape: Vec::new() });
-        }
-    }
     for (names, is_message) in [(&numbers, false), (&messages, true)] {
         let elements =
             names.iter().enumerate().filter_map(|(k, known)| Some((k, index_of(known, variable)?)));
@@ -277,7 +312,7 @@ fn index_of<'a>(name: &'a str, array: &str) -> Option<&'a str> {
 impl SystemGraph {
     /// Finds an input, or all elements of an array of inputs, by full name.
     pub fn find_inputs(&self, name: &str) -> Result<Vec<InputId>> {
-        let found = end(self, name, Side::Target)?;
+        let found = end(self, name, Side::Target, &mut Index::default())?;
         if found.is_message {
             return Err(no_such_port(self, found.subsystem, name, VariableKind::Input, "input"));
         }

@@ -77,7 +77,7 @@ fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<E
         Mistake {
             place: finding.file.clone(),
             span: text.as_ref().map_or(0..0, |text| tag_span(text, finding.line, finding.column)),
-            text: text.unwrap_or_default(),
+            text: text.unwrap_or_default().into(),
             message: format!("{subject}{}", finding.message),
             hints,
             known: Vec::new(),

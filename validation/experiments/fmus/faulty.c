@@ -1,0 +1,227 @@
+/* An FMU with one fault in one call, for `cargo xtask proof faults`. -DFMI=2 or 3 gives the version, without foreign headers. The environment gives the
+ * rest: FAULT is what happens, FAULT_CALL where, FAULT_FOLDER a folder outside of the FMU. Steps and reads fail from t = 0.5 s on. The output is
+ * the integral of the input plus one; what must not succeed adds a million to it. */
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fenv.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+enum { OK, WARNING, DISCARD, ERROR, FATAL };
+
+typedef struct {
+    double time, input, output;
+} Instance;
+
+static double deeds;
+static int has_happened;
+
+static int deep(volatile int depth)
+{
+    volatile char block[4096];
+    block[0] = (char)depth;
+    return depth < 0 ? 0 : deep(depth + 1) + block[0];
+}
+
+static void *crash_later(void *unused)
+{
+    (void)unused;
+    usleep(50000);
+    raise(SIGSEGV);
+    return NULL;
+}
+
+static void *stay(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void nothing(int number) { (void)number; }
+
+static int happen(const char *fault)
+{
+    char path[4096];
+    pthread_t thread;
+    if (!strcmp(fault, "discard")) return DISCARD;
+    if (!strcmp(fault, "error")) return ERROR;
+    if (!strcmp(fault, "fatal")) return FATAL;
+    if (!strcmp(fault, "segfault")) *(volatile int *)8 = 1;
+    if (!strcmp(fault, "abort")) abort();
+    if (!strcmp(fault, "exit")) exit(0);
+    if (!strcmp(fault, "_exit")) _exit(0);
+    if (!strcmp(fault, "kill itself")) kill(getpid(), SIGKILL);
+    if (!strcmp(fault, "hang")) for (;;) pause();
+    if (!strcmp(fault, "stack overflow")) return deep(0);
+    if (!strcmp(fault, "memory"))
+        for (;;) memset(malloc(64 << 20), 1, 64 << 20);
+    if (!strcmp(fault, "thread crashes")) pthread_create(&thread, NULL, crash_later, NULL), sleep(10);
+    if (!strcmp(fault, "nan")) deeds = NAN;
+    if (!strcmp(fault, "flood"))
+        for (int k = 0; k < 200000; k++) printf("a line that no result file may contain, number %d\n", k);
+    if (!strcmp(fault, "close"))
+        for (int k = 0; k < 256; k++) close(k);
+    if (!strcmp(fault, "chdir")) deeds = chdir("/") ? NAN : 0;
+    if (!strcmp(fault, "umask")) umask(0777);
+    if (!strcmp(fault, "rounding")) fesetround(FE_UPWARD);
+#ifdef __x86_64__
+    if (!strcmp(fault, "flush to zero")) _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+    if (!strcmp(fault, "traps")) feenableexcept(FE_INEXACT);
+    if (!strcmp(fault, "signals")) signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN), signal(SIGSEGV, nothing);
+    if (!strcmp(fault, "thread")) pthread_create(&thread, NULL, stay, NULL);
+    if (!strcmp(fault, "fork returns")) fork();
+    if (!strcmp(fault, "child")) if (fork() == 0) for (;;) pause();
+    if (!strcmp(fault, "setsid"))
+        if (fork() == 0) {
+            setsid();
+            if (fork() == 0) for (;;) pause();
+            _exit(0);
+        }
+    if (!strcmp(fault, "write outside")) {
+        snprintf(path, sizeof path, "%s/outside", getenv("FAULT_FOLDER"));
+        int file = open(path, O_CREAT | O_WRONLY, 0600);
+        if (file >= 0) deeds = 1e6, close(file);
+    }
+    if (!strcmp(fault, "socket")) {
+        int inet = socket(AF_INET, SOCK_STREAM, 0), inet6 = socket(AF_INET6, SOCK_DGRAM, 0);
+        if (inet >= 0 || inet6 >= 0) deeds = 1e6, close(inet), close(inet6);
+    }
+    if (!strcmp(fault, "ptrace"))
+        if (ptrace(PTRACE_SEIZE, getppid(), 0, 0) == 0) {
+            deeds = 1e6;
+            ptrace(PTRACE_DETACH, getppid(), 0, 0);
+        }
+    if (!strcmp(fault, "kill parent"))
+        if (kill(getppid(), SIGKILL) == 0) deeds = 1e6;
+    return OK;
+}
+
+/* Once, in the call that was chosen. */
+static int in(const char *call)
+{
+    const char *fault = getenv("FAULT"), *chosen = getenv("FAULT_CALL");
+    if (!fault || !chosen || strcmp(call, chosen) || has_happened)
+        return OK;
+    has_happened = 1;
+    return happen(fault);
+}
+
+static int later(const Instance *i, const char *call) { return i->time > 0.495 ? in(call) : OK; }
+
+static void *make(void) { return in("instantiate") == OK ? calloc(1, sizeof(Instance)) : NULL; }
+
+static int set(Instance *i, const unsigned *vr, size_t n, const double *value)
+{
+    int status = later(i, "set");
+    for (size_t k = 0; k < n; k++)
+        if (vr[k] == 0) i->input = value[k];
+    return status;
+}
+
+static int get(Instance *i, const unsigned *vr, size_t n, double *value)
+{
+    int status = later(i, "get");
+    for (size_t k = 0; k < n; k++)
+        value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time;
+    return status;
+}
+
+/* The FMU itself computes as ever: only others see a mode that it has changed. */
+__attribute__((noinline)) static void advance(Instance *i, double time, double size)
+{
+    i->output += (i->input + 1) / 3 * size;
+    i->time = time + size;
+}
+
+static int step(Instance *i, double time, double size)
+{
+    int status = later(i, "step");
+    if (status == OK) {
+        fenv_t mode;
+        fegetenv(&mode), fesetenv(FE_DFL_ENV);
+        advance(i, time, size);
+        fesetenv(&mode);
+    }
+    return status;
+}
+
+__attribute__((constructor)) static void load(void) { in("load"); }
+__attribute__((destructor)) static void unload(void) { in("unload"); }
+
+#define DONE(call) { (void)c; return in(call); }
+
+#if FMI == 2
+const char *fmi2GetVersion(void) { return "2.0"; }
+const char *fmi2GetTypesPlatform(void) { return "default"; }
+void *fmi2Instantiate(const char *name, int type, const char *guid, const char *resources, const void *callbacks, int visible, int logging)
+{
+    (void)name, (void)type, (void)guid, (void)resources, (void)callbacks, (void)visible, (void)logging;
+    return make();
+}
+void fmi2FreeInstance(void *c) { in("free"), free(c); }
+int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *list) { (void)c, (void)on, (void)n, (void)list; return OK; }
+int fmi2SetupExperiment(void *c, int t, double tolerance, double start, int s, double stop)
+{
+    (void)c, (void)t, (void)tolerance, (void)start, (void)s, (void)stop;
+    return in("set up");
+}
+int fmi2EnterInitializationMode(void *c) DONE("enter")
+int fmi2ExitInitializationMode(void *c) DONE("exit")
+int fmi2Terminate(void *c) DONE("terminate")
+int fmi2Reset(void *c) DONE("reset")
+int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *value) { return set(c, vr, n, value); }
+int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *value) { return get(c, vr, n, value); }
+#define NONE(Type, type) \
+    int fmi2Get##Type(void *c, const unsigned *vr, size_t n, type *value) { (void)c, (void)vr, (void)n, (void)value; return ERROR; } \
+    int fmi2Set##Type(void *c, const unsigned *vr, size_t n, const type *value) { (void)c, (void)vr, (void)n, (void)value; return ERROR; }
+NONE(Integer, int)
+NONE(Boolean, int)
+NONE(String, char *)
+int fmi2DoStep(void *c, double time, double size, int forward) { (void)forward; return step(c, time, size); }
+int fmi2CancelStep(void *c) { (void)c; return ERROR; }
+#else
+const char *fmi3GetVersion(void) { return "3.0"; }
+void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging, bool events, bool early,
+                                  const unsigned *needed, size_t n, void *environment, void *log, void *intermediate)
+{
+    (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)events, (void)early;
+    (void)needed, (void)n, (void)environment, (void)log, (void)intermediate;
+    return make();
+}
+void fmi3FreeInstance(void *c) { in("free"), free(c); }
+int fmi3SetDebugLogging(void *c, bool on, size_t n, const char *const *list) { (void)c, (void)on, (void)n, (void)list; return OK; }
+int fmi3EnterInitializationMode(void *c, bool t, double tolerance, double start, bool s, double stop)
+{
+    (void)c, (void)t, (void)tolerance, (void)start, (void)s, (void)stop;
+    return in("enter");
+}
+int fmi3ExitInitializationMode(void *c) DONE("exit")
+int fmi3Terminate(void *c) DONE("terminate")
+int fmi3Reset(void *c) DONE("reset")
+int fmi3SetFloat64(void *c, const unsigned *vr, size_t n, const double *value, size_t m) { (void)m; return set(c, vr, n, value); }
+int fmi3GetFloat64(void *c, const unsigned *vr, size_t n, double *value, size_t m) { (void)m; return get(c, vr, n, value); }
+int fmi3DoStep(void *c, double time, double size, bool forward, bool *event, bool *terminate, bool *early, double *last)
+{
+    (void)forward;
+    *event = *terminate = *early = false;
+    *last = time + size;
+    return step(c, time, size);
+}
+#endif
