@@ -209,7 +209,7 @@ fn a_mistake_in_an_option_shows_the_option() {
     let Error::File(found) = *error else { panic!("{error}") };
     let found = found.first();
     assert_eq!(
-        (found.place.as_str(), found.text.as_str(), found.span.clone()),
+        (found.place.as_str(), &*found.text, found.span.clone()),
         ("--step", "run.step = true", 11..15)
     );
     assert_eq!(file.spec.run.step, 1e-2, "a refused setting changes nothing");
