@@ -4,7 +4,7 @@
 //! * kills: runs killed at random moments; what is recovered must be a prefix of the undisturbed result, and what is
 //!   resumed from a checkpoint must equal it byte for byte;
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
-//! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
+//! * foreign-files: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
 //! * wheel: the Python package as pip builds it, installed without Rust and tried;
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
@@ -33,7 +33,7 @@ const LINES: [(&str, Proof); 5] = [
     ("soak", soak),
     ("kills", kills),
     ("mutations", mutations),
-    ("strangers", strangers),
+    ("foreign-files", foreign_files),
     ("wheel", |_, folder| crate::wheel::run(folder)),
 ];
 /// Those of them that start the command line.
@@ -303,7 +303,7 @@ fn mutations(binary: &Path, folder: &Path) -> Result<String> {
 }
 
 /// The readers in one process, by the experiment `mutations`; optimised, but with overflow checks.
-fn strangers(_: &Path, _: &Path) -> Result<String> {
+fn foreign_files(_: &Path, _: &Path) -> Result<String> {
     let count = STRANGERS.to_string();
     let arguments = ["run", "--package", "koppel-experiments", "--bin", "mutations", "--", &count];
     let figures = output(&mut cargo(&arguments))?;
@@ -311,11 +311,11 @@ fn strangers(_: &Path, _: &Path) -> Result<String> {
     let most: u64 = figures
         .rsplit_once("at most ")
         .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok())
-        .ok_or("strangers: no figures")?;
+        .ok_or("foreign-files: no figures")?;
     if most > 2048 {
-        return Err(format!("strangers: {most} MB of memory"));
+        return Err(format!("foreign-files: {most} MB of memory"));
     }
-    Ok(format!("strangers: files of others changed at random by a mutator of our own: {figures}"))
+    Ok(format!("foreign-files: changed at random by koppel's own mutator: {figures}"))
 }
 
 /// The exit code, or `None` for a crash or a hang.

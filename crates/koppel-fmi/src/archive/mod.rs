@@ -1,4 +1,4 @@
-//! FMU files and SSP packages are zip archives from strangers: opened and unpacked without trusting them.
+//! FMU files and SSP packages are untrusted zip archives: opened and unpacked without trusting them.
 //!
 //! [`Archive::open`] reads the directory of the archive and refuses it as a whole, before a byte is written, for:
 //!
