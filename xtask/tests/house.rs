@@ -10,19 +10,6 @@ use std::path::{Path, PathBuf};
 /// Methods of a type stand in at most so many files.
 const MOST_FILES: usize = 3;
 
-/// Types that are still to be split, by crate.
-const TO_BE_SPLIT: &[(&str, &str)] = &[
-    ("koppel", "CouplingConfig"),
-    ("koppel", "Probe"),
-    ("koppel", "Vfps"),
-    ("koppel-cli", "Summary"),
-    ("koppel-fmi", "Base"),
-    ("koppel-fmi", "CoSimulation"),
-    ("koppel-fmi", "ModelExchange"),
-    ("koppel-io", "SystemSpec"),
-    ("koppel-session", "Session"),
-];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -218,11 +205,9 @@ fn methods_of_a_type_stand_in_few_files() {
         let path = folder.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         for (of, files) in implementations(&sources(&path.join("src"))) {
-            let is_known = TO_BE_SPLIT.contains(&(name.as_str(), of.as_str()));
-            if files.len() > MOST_FILES && !is_known {
+            if files.len() > MOST_FILES {
                 split.push(format!("{name}: {of} in {files:?}"));
             }
-            assert!(files.len() > MOST_FILES || !is_known, "{name}: {of} needs no exception any more");
         }
     }
     assert!(split.is_empty(), "methods in more than {MOST_FILES} files:\n{}", split.join("\n"));

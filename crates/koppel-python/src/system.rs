@@ -41,7 +41,7 @@ pub(crate) fn load(
     let cache = fmus::cache(cache)?;
     let mut session = py.detach(|| Session::load(&path, &settings)).map_err(error::io)?;
     if let Some(cache) = cache {
-        session.keep_probes(cache);
+        session.fmus.cache = Some(cache);
     }
     let spec = &session.spec;
     let notices = spec.notices().iter().map(|(kind, text)| Remark::from(format!("{kind}: {text}")));
@@ -53,7 +53,7 @@ impl System {
     /// The system, whose FMUs talk to Python's `logging` from now on.
     fn heard(&self, py: Python<'_>) -> PyResult<Session> {
         let mut session = self.session.clone();
-        session.log_to(fmus::log(py)?);
+        session.fmus.log = Some(fmus::log(py)?);
         Ok(session)
     }
 }
@@ -149,14 +149,14 @@ impl System {
             session.choose_filters()?;
             let session = session.trial();
             let run = session.build_run();
-            remarks.extend(session.warnings_of_fmus());
+            remarks.extend(session.fmus.warnings());
             let mut run = run?;
             remarks.extend(run.remarks());
             session.excite_unknown(&mut run, &|_| {})?;
             let copy = || session.copy_to_walk();
             let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
             let forecast = Forecast::of(&mut run, &session.spec.run, &options);
-            remarks.extend(session.warnings_of_fmus());
+            remarks.extend(session.fmus.warnings());
             Ok(forecast)
         };
         let forecast = py.detach(look).map_err(error::io);

@@ -2,16 +2,18 @@
 
 use std::cell::RefCell;
 
-use koppel::analysis::zero_stability;
+use koppel::analysis::{FilterChoice, choose_filter, zero_stability};
 use koppel::coupling::CouplingConfig;
 use koppel::diagnostic::{Diagnostic, in_one_line};
-use koppel::plan::{Basis, Choice, Steps, Task, choose, held_inputs};
-use koppel::run::{Run, RunConfig, ScheduleConfig};
-use koppel::system::{Reach, algebraic_loops};
+use koppel::plan::{Basis, Choice, Task, choose, held_inputs};
+use koppel::run::{RunConfig, ScheduleConfig};
+use koppel::system::{FilterConfig, Reach, algebraic_loops};
 use koppel_io::system_file::brief;
 use toml::Value as Plain;
 
+use crate::build::is_open;
 use crate::fmu::Purpose;
+use crate::fmus::spared;
 use crate::remark::warn;
 use crate::{Error, Result, Session, Tell};
 
@@ -72,7 +74,8 @@ impl Session {
     fn accepted_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
         let is_open = self.spec.run.coupling.open().is_some();
         // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
-        let _ = self.build_for(Purpose::Copy(&self.trial().wanted()));
+        let trial = self.trial().fmus;
+        let _ = self.fmus.build(&self.spec, Purpose::Copy(&trial.wanted(&self.spec)));
         let mut excluded: Vec<Excluded> = Vec::new();
         loop {
             let mut choice = match self.spec.is_asked() {
@@ -102,7 +105,7 @@ impl Session {
         if matches!(basis, Basis::Forecast | Basis::LinearModels) {
             self.copy(config).map_err(|error| first(&*error))?;
         }
-        let Ok(system) = self.build_for(Purpose::Check) else { return Ok(()) };
+        let Ok(system) = self.fmus.build(&self.spec, Purpose::Check) else { return Ok(()) };
         if algebraic_loops(&system.graph, Reach::ThroughFilters).is_empty() {
             return Ok(());
         }
@@ -122,21 +125,18 @@ impl Session {
     /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
     fn unasked_choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Choice {
         let task = self.task(excluded);
-        let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
+        let refused = self
+            .fmus
+            .refused(&self.spec)
+            .into_iter()
+            .next()
+            .map(|(name, reason)| format!("`{name}`: {reason}"));
         match refused {
             Some(reason) => held_inputs(&task, reason),
             None => self
                 .choice(excluded, progress)
                 .unwrap_or_else(|_| held_inputs(&task, "it cannot be tried".into())),
         }
-    }
-
-    /// A copy of the system at its start, with other settings; it keeps no logs.
-    pub(crate) fn copy(&self, config: &RunConfig) -> Result<Run> {
-        let mut copy = Session { journals: None, log: None, ..self.trial() };
-        copy.spec.run = config.clone();
-        copy.spec.steps = Steps::Given;
-        copy.build_run()
     }
 
     fn task(&self, excluded: &[Excluded]) -> Task {
@@ -149,10 +149,33 @@ impl Session {
             steps: self.spec.steps,
             schedules,
             aim: self.spec.run.coupling.open().unwrap_or_default(),
-            spared: self.spared(),
+            spared: spared(&self.spec),
             excluded: excluded.to_vec(),
             patience: if self.spec.is_asked() { Task::ASKED } else { Task::UNASKED },
         }
+    }
+
+    /// Puts numbers in the place of `filter = "auto"`, and tells them.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, no consistent start is found, or a connection is in no loop.
+    pub fn choose_filters(&mut self) -> Result<Vec<FilterChoice>> {
+        let open = self.spec.connections().filter(|c| is_open(c)).map(|c| c.to.clone());
+        let open: Vec<String> = open.collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut trial = self.trial().at_start()?;
+        // What is stable at the largest step is so at smaller ones.
+        let run = self.spec.run.with_one_step(self.spec.run.largest_step());
+        let choose = |to: &String| choose_filter(&mut trial, &run, to);
+        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
+        let chosen = chosen.map_err(|error| self.spec.blame(*error))?;
+        for choice in &chosen {
+            self.spec.put_filter(&choice.to, FilterConfig::pt2(choice.omega));
+        }
+        Ok(chosen)
     }
 
     /// The lines of a system file that fix what was chosen.

@@ -15,16 +15,16 @@
 //! | `guard.rs`     | zero-stability: before the run, and on its way                         |
 //! | `outlook.rs`   | a warning before a run that will go wrong                              |
 //! | `run.rs`       | a run that is ready, and its certificate                               |
-//! | `black_box.rs` | subsystems that tell nothing of themselves                             |
+//! | `fmus.rs`      | what FMUs share, and what they can really do                           |
 //! | `monolith.rs`  | the system uncut, as a reference                                       |
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
 //! | `replay.rs`    | FMUs that cannot save their state, continued from a log of their inputs |
 //! | `probe_cache.rs` | what was found of FMUs, kept between runs                            |
 
-mod black_box;
 mod build;
 mod choose;
 mod fmu;
+mod fmus;
 mod guard;
 mod log;
 mod monolith;
@@ -38,46 +38,33 @@ mod trials;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use koppel::plan::Choice;
-use koppel_fmi::import::Without;
+use koppel::system::System;
 use koppel_io::system_file::{self, Document, Place, Setting, SystemSpec};
 use koppel_ssp::Tolerance;
 
 use fmu::Purpose;
+pub use fmus::Fmus;
 pub use koppel::diagnostic::Remark;
 pub use koppel_io::{Error, Result, number};
 pub use log::FmuLog;
-pub use monolith::MONOLITH;
-use probe_cache::ProbeCache;
+pub use monolith::{MONOLITH, monolith};
 pub use remark::{Kind, Tell};
-use replay::Journals;
 pub use run::{PreparedRun, Start};
-use trials::Trials;
 
 /// A system that is ready to be run, and what its runs share.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The system and its run. A variant is a session whose data were changed.
     pub spec: SystemSpec,
-    log: Option<FmuLog>,
-    /// Where FMUs that cannot save their state log what they are given.
-    journals: Option<Journals>,
-    /// Where what is found by exciting FMUs is kept.
-    cache: Option<Arc<ProbeCache>>,
+    /// What its FMUs share.
+    pub fmus: Fmus,
     /// What koppel chose in place of `auto`.
     chosen: Option<Box<Choice>>,
     /// True if that is a coupling, not a step alone.
     has_chosen_coupling: bool,
-    /// What is known of its FMUs by trial.
-    trials: Arc<Trials>,
-    /// True if its runs are trials: FMUs are in processes of their own.
-    is_trial: bool,
-    /// What FMUs are known to fail at, by subsystem.
-    lacks: BTreeMap<String, Without>,
 }
 
 impl Session {
@@ -87,17 +74,7 @@ impl Session {
     ///
     /// If the parts do not fit together.
     pub fn new(spec: SystemSpec) -> Result<Self> {
-        let session = Session {
-            spec,
-            log: None,
-            journals: None,
-            cache: None,
-            chosen: None,
-            has_chosen_coupling: false,
-            trials: Arc::default(),
-            is_trial: false,
-            lacks: BTreeMap::new(),
-        };
+        let session = Session { spec, fmus: Fmus::default(), chosen: None, has_chosen_coupling: false };
         session.check()?;
         Ok(session)
     }
@@ -108,7 +85,16 @@ impl Session {
     ///
     /// If they do not.
     pub fn check(&self) -> Result<()> {
-        self.build_for(Purpose::Check).map(|_| ())
+        self.fmus.build(&self.spec, Purpose::Check).map(|_| ())
+    }
+
+    /// Builds the system; may be called again and again. What FMUs declare is believed.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together.
+    pub fn build(&self) -> Result<System> {
+        self.fmus.build(&self.spec, Purpose::Any)
     }
 
     /// Reads and checks a system file or structure.
@@ -156,17 +142,8 @@ impl Session {
     ///
     /// If a value does not fit its place.
     pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<Self> {
-        Ok(Session {
-            spec: self.spec.with(values, origin)?,
-            log: self.log.clone(),
-            journals: self.journals.clone(),
-            cache: self.cache.clone(),
-            chosen: None,
-            has_chosen_coupling: false,
-            trials: self.trials.clone(),
-            is_trial: self.is_trial,
-            lacks: self.lacks.clone(),
-        })
+        let spec = self.spec.with(values, origin)?;
+        Ok(Session { spec, fmus: self.fmus.clone(), chosen: None, has_chosen_coupling: false })
     }
 
     /// Replaces one setting; whether it fits the others is found when the system is built.
@@ -183,38 +160,6 @@ impl Session {
     /// The same system for trials: each FMU in a process of its own, whatever the file says.
     #[must_use]
     pub fn trial(&self) -> Session {
-        Session { is_trial: true, ..self.clone() }
-    }
-
-    /// Tells where the messages of FMUs go from now on.
-    pub fn log_to(&mut self, log: FmuLog) {
-        self.log = Some(log);
-    }
-
-    /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
-    /// continued all the same.
-    pub fn log_inputs(&mut self, journals: Journals) {
-        self.journals = Some(journals);
-    }
-
-    /// Files in which inputs are logged, as far as there are any.
-    #[must_use]
-    pub fn input_logs(&self) -> Vec<PathBuf> {
-        let Some(journals) = &self.journals else { return Vec::new() };
-        let logged = self.spec.subsystems().iter().enumerate().filter(|(_, one)| one.fmu.is_some());
-        let paths = logged.map(|(index, one)| journals.of(index, &one.name).path());
-        paths.filter(|path| path.exists()).collect()
-    }
-
-    /// From now on what is found by exciting FMUs before a run is kept there, and taken from there.
-    pub fn keep_probes(&mut self, cache: Arc<ProbeCache>) {
-        self.cache = Some(cache);
-    }
-
-    /// What was found of FMUs since this was asked last: functions that koppel does without, and trouble with what is kept of them.
-    #[must_use]
-    pub fn warnings_of_fmus(&self) -> Vec<Remark> {
-        let of_cache = self.cache.iter().flat_map(|cache| cache.warnings());
-        of_cache.chain(self.trials.warnings().into_iter().map(Remark::from)).collect()
+        Session { fmus: Fmus { is_trial: true, ..self.fmus.clone() }, ..self.clone() }
     }
 }

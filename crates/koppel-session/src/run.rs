@@ -1,12 +1,21 @@
 //! A run that is ready: guarded, watched, certified.
 
-use koppel::analysis::{Certificate, Certifier, Worth};
-use koppel::record::Recorder;
-use koppel::run::{Ending, Flow, Run, RunState};
+use std::cell::RefCell;
 
+use koppel::analysis::{Certificate, Certifier, Worth};
+use koppel::coupling::CouplingConfig;
+use koppel::identify::ProbeStore;
+use koppel::plan::Steps;
+use koppel::record::Recorder;
+use koppel::run::{Ending, Flow, Run, RunConfig, RunState};
+use koppel::workbench::{Copies, Preparation};
+
+use crate::build::is_open;
+use crate::fmu::Purpose;
+use crate::fmus::spared;
 use crate::guard::Guard;
 use crate::remark::{note, warn};
-use crate::{Result, Session, Tell, outlook};
+use crate::{Result, Session, Tell, choose, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +63,7 @@ impl Session {
         self.choose(&|_| {}, tell)?;
         let filters = self.choose_filters()?;
         let run = self.build_run();
-        self.warnings_of_fmus().into_iter().for_each(|text| warn(tell, text));
+        self.fmus.warnings().into_iter().for_each(|text| warn(tell, text));
         let mut run = run?;
         run.remarks().into_iter().for_each(|remark| warn(tell, remark));
         let config = &self.spec.run;
@@ -81,10 +90,90 @@ impl Session {
         Ok(PreparedRun { run, guard, certifier: certifier.map(Box::new) })
     }
 
+    /// Builds the system and brings it to its start.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, or no consistent start is found.
+    pub fn build_run(&self) -> Result<Run> {
+        if self.spec.is_open() {
+            let mut session = self.clone();
+            session.choose_settings(&|_| {})?;
+            return session.build_run();
+        }
+        if self.spec.connections().any(is_open) {
+            let mut session = self.clone();
+            session.choose_filters()?;
+            return session.at_start();
+        }
+        self.at_start()
+    }
+
+    pub(crate) fn at_start(&self) -> Result<Run> {
+        let wanted = self.fmus.wanted(&self.spec);
+        let purpose = if self.fmus.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
+        let system = self.fmus.build(&self.spec, purpose)?;
+        let failed = RefCell::new(None);
+        let apart = self.fmus.of_copies();
+        let copy = || apart.build(&self.spec, Purpose::Copy(&wanted));
+        let copies = || copy().map_err(|error| choose::engine(error, &failed));
+        let copies: &Copies<'_> = &copies;
+        let preparation = Preparation {
+            store: self.fmus.cache.as_deref().map(|cache| cache as &dyn ProbeStore),
+            copies: (!self.spec.fmus().is_empty()).then_some(copies),
+        };
+        Run::prepared(system, &self.spec.run, preparation).map_err(|error| match failed.take() {
+            Some(error) => error,
+            None => self.spec.blame(*error),
+        })
+    }
+
+    /// A copy of the system at its start, with other settings; it keeps no logs.
+    pub(crate) fn copy(&self, config: &RunConfig) -> Result<Run> {
+        let trial = self.trial();
+        let mut copy = Session { fmus: trial.fmus.of_copies(), ..trial };
+        copy.spec.run = config.clone();
+        copy.spec.steps = Steps::Given;
+        copy.build_run()
+    }
+
+    /// Another run like this one, at its start, to be walked and thrown away; nothing if a subsystem has `probe = false`, or it cannot
+    /// be started.
+    #[must_use]
+    pub fn copy_to_walk(&self) -> Option<Run> {
+        if spared(&self.spec).is_empty() { self.copy(&self.spec.run).ok() } else { None }
+    }
+
+    /// A copy of the system at its start for trials, with inputs held, or why there is none.
+    ///
+    /// # Errors
+    ///
+    /// In words: a subsystem is not to be tried, or cannot be started a second time.
+    pub(crate) fn copy_at_start(&self) -> std::result::Result<Run, String> {
+        if let Some((name, reason)) = self.fmus.refused(&self.spec).first() {
+            return Err(format!("`{name}`: {reason}"));
+        }
+        let coupling = CouplingConfig::zoh();
+        let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.spec.run.clone() };
+        self.copy(&held).map_err(|error| error.to_string())
+    }
+
+    /// Finds linear models of the subsystems of a run at its start that have none of their own, by exciting them; not of those with
+    /// `probe = false`. What was found before is taken from the cache, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the consistent start is not found again afterwards.
+    pub fn excite_unknown(&self, run: &mut Run, progress: &(dyn Fn(&str) + Sync)) -> Result<()> {
+        let store = self.fmus.cache.as_deref().map(|cache| cache as &dyn ProbeStore);
+        let done = run.workbench().excite_unknown(&spared(&self.spec), store, progress);
+        done.map_err(|error| self.spec.blame(*error))
+    }
+
     /// The same run at half the step.
     fn second(&self) -> Result<Run> {
         // Its FMUs say what those of the run say.
-        let mut half = Session { journals: None, log: None, ..self.clone() };
+        let mut half = Session { fmus: self.fmus.of_copies(), ..self.clone() };
         half.spec.run.step /= 2.0;
         half.build_run()
     }

@@ -9,7 +9,7 @@ use koppel::run::Flow;
 
 use koppel_io::system_file::{Mistake, Place};
 
-use crate::{Error, Session};
+use crate::{Error, Session, monolith};
 
 const SYSTEM: &str = r#"
 title = "Two masses"
@@ -317,7 +317,7 @@ fn the_monolith_is_the_limit_of_small_steps() {
     let mut file = read(&text);
     let names = ["left.x".to_owned(), "right.x".to_owned()];
     let mut exact = Trajectory::default();
-    file.monolith(None, &names).unwrap().run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
+    monolith(&file, None, &names).unwrap().run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), 101);
     let distance = |file: &mut Session, step: &str| {
         file.set("run.step", step, "--set").unwrap();

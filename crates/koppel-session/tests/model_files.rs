@@ -6,7 +6,7 @@ use koppel::coupling::PrestepConfig;
 use koppel::record::Trajectory;
 use koppel::run::{Flow, Run};
 use koppel_io::model_file::{has_models, write_models};
-use koppel_io::system_file::Setting;
+use koppel_io::system_file::{Setting, files_read};
 use koppel_session::Session;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ fn matrices_by_hand_are_as_good_as_exact_ones() {
     let text = example("dual-mass.toml", r#"{ method = "prestep", model = { file = "models.toml" } }"#);
     let path = folder.path().join("system.toml");
     let file = Session::parse(&text, &path).unwrap();
-    assert_eq!(file.spec.reads(), [folder.path().join("models.toml")]);
+    assert_eq!(files_read(&file.spec), [folder.path().join("models.toml")]);
     let (run, table) = run_to_end(&file);
     let gap = |table: &Trajectory| {
         let pairs = table.rows.iter().flatten().zip(reference.rows.iter().flatten());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use koppel::analysis::{Forecast, ForecastOptions, Methods, structure, zero_stability};
+use koppel_io::system_file::files_read;
 use koppel_io::{drawing, stability_map};
 use koppel_session::Session;
 
@@ -23,7 +24,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let mut session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
     session.spec.warnings().iter().for_each(|text| note("warning", text));
-    execution::check_drawings(&arguments.file, &session.spec.reads(), graph, plot, map)?;
+    execution::check_drawings(&arguments.file, &files_read(&session.spec), graph, plot, map)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut session);
     auto::choose(&mut session, Tell::Warnings)?;

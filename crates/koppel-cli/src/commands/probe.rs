@@ -49,7 +49,7 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
 
 fn find(session: &mut Session) -> Result<(Probing, usize)> {
     let log = Log::new(LogLevel::default());
-    session.log_to(log.sink());
+    session.fmus.log = Some(log.sink());
     let run = session.choose_filters().and_then(|_| session.trial().build_run());
     log.end();
     tell_fmus(session);

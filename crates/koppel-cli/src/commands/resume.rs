@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use koppel_io::Error as Io;
-use koppel_io::system_file;
+use koppel_io::system_file::{self, files_read};
 use koppel_session::replay::Journals;
 use koppel_session::{Session, Start};
 
@@ -37,9 +37,9 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     }
     let whole = anchored(path);
     let next = arguments.session.checkpoint.as_deref().map_or_else(|| whole.clone(), anchored);
-    session.log_inputs(Journals::beside(&next).continuing(&whole));
+    session.fmus.journals = Some(Journals::beside(&next).continuing(&whole));
     let log = Log::new(arguments.session.log);
-    session.log_to(log.sink());
+    session.fmus.log = Some(log.sink());
     let options = &arguments.session;
     Cache::new(&options.cache).serve(&mut session);
     let start = Start {
@@ -73,7 +73,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         },
     }
     .anchored();
-    execution::check(&plan, &session.spec.reads(), options).inspect_err(|_| log.end())?;
+    execution::check(&plan, &files_read(&session.spec), options).inspect_err(|_| log.end())?;
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
         copy_rows(old, new).inspect_err(|_| log.end())?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use koppel_io::system_file::{self, Setting};
+use koppel_io::system_file::{self, Setting, files_read};
 use koppel_session::replay::Journals;
 use koppel_session::{Session, Start};
 use koppel_ssp::Tolerance;
@@ -80,7 +80,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
-    execution::check(&plan(arguments), &session.spec.reads(), &arguments.session)?;
+    execution::check(&plan(arguments), &files_read(&session.spec), &arguments.session)?;
     Cache::new(&arguments.session.cache).serve(&mut session);
     auto::choose(&mut session, explains(arguments))?;
     let start = Start {
@@ -101,12 +101,12 @@ fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
 fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     let plan = plan(arguments);
     let options = &arguments.session;
-    execution::check(&plan, &session.spec.reads(), options)?;
+    execution::check(&plan, &files_read(&session.spec), options)?;
     if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
-        session.log_inputs(Journals::beside(&plan.checkpoint));
+        session.fmus.journals = Some(Journals::beside(&plan.checkpoint));
     }
     let log = Log::new(options.log);
-    session.log_to(log.sink());
+    session.fmus.log = Some(log.sink());
     Cache::new(&options.cache).serve(&mut session);
     auto::choose(&mut session, explains(arguments)).inspect_err(|_| log.end())?;
     let start = Start {
@@ -121,7 +121,7 @@ fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
 
 /// Says what of FMUs is done without.
 pub(super) fn tell_fmus(session: &Session) {
-    session.warnings_of_fmus().iter().for_each(|text| note("warning", text));
+    session.fmus.warnings().iter().for_each(|text| note("warning", text));
 }
 
 fn explains(arguments: &RunArguments) -> Tell {

@@ -4,6 +4,7 @@ use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict
 use koppel::coupling::{self, MethodInfo};
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
 use koppel_io::front_plot;
+use koppel_io::system_file::{self, files_read};
 use koppel_session::Session;
 
 use super::auto::{self, Tell};
@@ -26,7 +27,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     let mut session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
     session.spec.warnings().iter().for_each(|text| note("warning", text));
-    execution::check_drawings(&arguments.file, &session.spec.reads(), &None, &arguments.plot, &None)?;
+    execution::check_drawings(&arguments.file, &files_read(&session.spec), &None, &arguments.plot, &None)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut session);
     auto::choose(&mut session, Tell::Warnings)?;
@@ -284,5 +285,5 @@ fn apply(
     let mut trial = session.clone();
     trial.spec.run = chosen.on(&session.spec.run);
     trial.build_run()?;
-    session.spec.apply(&arguments.file, chosen).map_err(Failure::Write)
+    system_file::apply(&session.spec, &arguments.file, chosen).map_err(Failure::Write)
 }

@@ -25,7 +25,7 @@ impl Cache {
     /// From now on the file's runs use it.
     pub(crate) fn serve(&self, session: &mut Session) {
         if let Some(cache) = &self.0 {
-            session.keep_probes(cache.clone());
+            session.fmus.cache = Some(cache.clone());
         }
     }
 

@@ -200,7 +200,11 @@ impl<'a> Execution<'a> {
             &self.metadata.created,
         );
         let log = self.log.clone();
-        let lacking = if self.options.quiet { Vec::new() } else { self.session.not_to_be_saved() };
+        let lacking = if self.options.quiet {
+            Vec::new()
+        } else {
+            self.session.fmus.not_to_be_saved(&self.session.spec)
+        };
         let lacking = lacking.into_iter().map(str::to_owned).collect();
         let rows = self.recording.share();
         let mut watch = Watch::new(&self.prepared.run, self.options, checkpoints, rows, log, lacking);
@@ -217,7 +221,8 @@ impl<'a> Execution<'a> {
             watch.note_end(request);
         }
         let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
-        let lack = if is_interrupted { self.session.lack_of_checkpoint() } else { None };
+        let lack =
+            if is_interrupted { self.session.fmus.lack_of_checkpoint(&self.session.spec) } else { None };
         if let Some(reason) = &lack {
             note("warning", no_checkpoint(reason));
         } else if is_interrupted && let Err(error) = watch.checkpoint_now(&mut self.prepared.run) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::fnv;
 use koppel_fmi::archive;
-use koppel_io::system_file::SystemSpec;
+use koppel_io::system_file::{SystemSpec, files_read};
 use serde::{Deserialize, Serialize};
 
 use super::anchored;
@@ -41,7 +41,7 @@ pub(super) fn sources(system: &Path, spec: &SystemSpec) -> Vec<Source> {
             all.push(source);
         }
     }
-    let settings = std::iter::once(system.to_path_buf()).chain(spec.reads());
+    let settings = std::iter::once(system.to_path_buf()).chain(files_read(spec));
     for path in settings {
         if !all.iter().any(|known| known.path == anchored(&path)) {
             all.push(one(&path, None));

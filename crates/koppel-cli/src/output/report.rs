@@ -6,7 +6,8 @@ use koppel_io::report::{Report, Section, plot_groups};
 use koppel_io::results::Table;
 use koppel_io::system_file::SystemSpec;
 
-use super::{Grid, Summary, is_standard_output, print};
+use super::summary::Titled;
+use super::{Summary, is_standard_output, print};
 use crate::execution::timestamp;
 use crate::failure::{Failure, Result};
 
@@ -19,12 +20,11 @@ pub(crate) fn write_report(path: &Path, spec: &SystemSpec, summary: &Summary, si
     if !signals.columns.is_empty() {
         sections.push(Section::Plots { title: "Signals".into(), groups: plot_groups(&signals) });
     }
-    sections.extend(noted("Where the time went", summary.work(), summary.work_note()));
-    sections.extend(table("Coupling errors", summary.errors()));
-    sections.extend(table("Estimated errors of outputs", summary.output_errors()));
-    sections.extend(table("Models", summary.qualities()));
-    sections.extend(table("Iterated loops", summary.iterations()));
-    sections.extend(table("Unconnected inputs", summary.defaults()));
+    for Titled { title, grid, note } in summary.tables() {
+        let (header, rows) = grid.into_parts();
+        let note = note.map(str::to_owned);
+        sections.push(Section::Table { title: title.into(), header, rows, note });
+    }
     sections.push(Section::Code { title: "Settings".into(), text: spec.to_toml() });
     let title = if spec.title.is_empty() { "koppel run".to_owned() } else { spec.title.clone() };
     let report = Report {
@@ -37,16 +37,4 @@ pub(crate) fn write_report(path: &Path, spec: &SystemSpec, summary: &Summary, si
         return print(&koppel_io::report::page(&report));
     }
     koppel_io::report::write_report(path, &report).map_err(Failure::Write)
-}
-
-fn table(title: &str, grid: Grid) -> Option<Section> {
-    noted(title, grid, None)
-}
-
-fn noted(title: &str, grid: Grid, note: Option<&str>) -> Option<Section> {
-    if grid.is_empty() {
-        return None;
-    }
-    let (header, rows) = grid.into_parts();
-    Some(Section::Table { title: title.into(), header, rows, note: note.map(str::to_owned) })
 }

@@ -23,6 +23,7 @@ use super::{Probing, duration, error_document, settings, significant};
 use crate::execution::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
+pub(super) use grids::Titled;
 
 /// Numbers of a run that has ended.
 #[derive(Debug, Serialize)]
@@ -202,7 +203,7 @@ impl Summary {
             report: None,
             saved_models: None,
             checkpoint: outcome.checkpoint.clone(),
-            input_logs: session.input_logs().iter().map(|path| shown(path)).collect(),
+            input_logs: session.fmus.input_logs(&session.spec).iter().map(|path| shown(path)).collect(),
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
             words: settings::facts(session, &settings),
@@ -274,8 +275,10 @@ impl Summary {
         }
         let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
         let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
-        let words = self.certificate_facts().into_iter().chain(self.words.iter().cloned());
-        let words = words.chain(probing).chain(self.model_facts());
+        let certificate =
+            self.certificate.iter().flat_map(|told| certificate::facts(told, self.step_sizes.is_some()));
+        let models = self.models.iter().flat_map(|review| models::facts(review, self.repetitions));
+        let words = certificate.chain(self.words.iter().cloned()).chain(probing).chain(models);
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
@@ -296,17 +299,8 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for (grid, note) in [
-            (self.work(), self.work_note()),
-            (self.errors(), None),
-            (self.output_errors(), None),
-            (self.qualities(), None),
-            (self.iterations(), None),
-            (self.defaults(), None),
-        ] {
-            if !grid.is_empty() {
-                let _ = write!(text, "\n{}", grid.text());
-            }
+        for Titled { grid, note, .. } in self.tables() {
+            let _ = write!(text, "\n{}", grid.text());
             if let Some(note) = note {
                 let _ = writeln!(text, "  {note}");
             }

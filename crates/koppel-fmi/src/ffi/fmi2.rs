@@ -111,7 +111,6 @@ table! {
         new_discrete_states "fmi2NewDiscreteStates" (Component, *mut EventInfo) -> StatusCode;
         completed_integrator_step "fmi2CompletedIntegratorStep" (Component, Boolean, *mut Boolean, *mut Boolean) -> StatusCode;
         set_real_input_derivatives "fmi2SetRealInputDerivatives" (Component, *const Reference, usize, *const Integer, *const f64) -> StatusCode;
-        get_real_output_derivatives "fmi2GetRealOutputDerivatives" (Component, *const Reference, usize, *const Integer, *mut f64) -> StatusCode;
         do_step "fmi2DoStep" (Component, f64, f64, Boolean) -> StatusCode;
         get_real_status "fmi2GetRealStatus" (Component, c_int, *mut f64) -> StatusCode;
         get_boolean_status "fmi2GetBooleanStatus" (Component, c_int, *mut Boolean) -> StatusCode;

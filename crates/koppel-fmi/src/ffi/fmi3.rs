@@ -91,7 +91,6 @@ table! {
         update_discrete_states "fmi3UpdateDiscreteStates" (InstancePointer, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
         completed_integrator_step "fmi3CompletedIntegratorStep" (InstancePointer, bool, *mut u8, *mut u8) -> StatusCode;
         enter_step_mode "fmi3EnterStepMode" (InstancePointer) -> StatusCode;
-        get_output_derivatives "fmi3GetOutputDerivatives" (InstancePointer, *const Reference, usize, *const i32, *mut f64, usize) -> StatusCode;
         do_step "fmi3DoStep" (InstancePointer, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
     }
 }

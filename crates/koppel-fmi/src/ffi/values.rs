@@ -273,26 +273,6 @@ impl Instance {
         call!(self, set, references.as_ptr(), count, orders.as_ptr(), values.as_ptr())
     }
 
-    /// Gets derivatives of outputs as the last step left them.
-    pub(crate) fn get_output_derivatives(
-        &self,
-        references: &[u32],
-        orders: &[i32],
-        values: &mut [f64],
-    ) -> Result<(), CallError> {
-        let count = references.len();
-        assert!(count == orders.len() && count == values.len(), "one order and value per reference");
-        let (from, orders, to) = (references.as_ptr(), orders.as_ptr(), values.as_mut_ptr());
-        match &self.functions.version {
-            Version::Two(own) => {
-                call!(self, own.get_real_output_derivatives.get()?, from, count, orders, to)
-            }
-            Version::Three(own) => {
-                call!(self, own.get_output_derivatives.get()?, from, count, orders, to, values.len())
-            }
-        }
-    }
-
     /// `change` of the unknowns for a change `seed` of the knowns.
     pub(crate) fn directional_derivative(
         &self,

@@ -1,28 +1,30 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
-use super::access::{Access, AccessError, Scratch};
+use super::access::{Access, Scratch};
+use super::binding::Binding;
 use super::clockwork::Clockwork;
 use super::messages::Mail;
 use super::past::Past;
 use super::ports::{Slot, Slots};
+use super::start_values::StartValues;
 use super::state::SavedStates;
-use super::{Options, Phase, capabilities};
-use crate::description::{Description, FmiVersion};
+use super::{Options, Phase, Value, capabilities, read_back, starts};
+use crate::description::{Description, FmiVersion, Initial, Variability};
 use crate::error::{Error, Result};
 use crate::ffi::{
-    CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status, Surroundings,
+    EventInfo, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status, Surroundings,
     announce,
 };
 use crate::fmu::{Fmu, OnlyInstance};
 use crate::percent;
-use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
+use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports, VariableId, VariableKind};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The base of an instance.
 pub struct Base {
-    pub(super) name: String,
+    pub(super) binding: Binding,
     pub(super) options: Options,
-    pub(super) backend: Instance,
     pub(super) ports: Ports,
     pub(super) slots: Slots,
     pub(super) inputs: Access,
@@ -43,9 +45,6 @@ pub struct Base {
     /// Texts, bytes and ticks.
     pub(super) mail: Mail,
     pub(super) clockwork: Clockwork,
-    /// The description with other sizes of arrays, if they were set.
-    resized: Option<Box<Description>>,
-    pub(super) fmu: Arc<Fmu>,
     making: Making,
     only: Option<OnlyInstance>,
     is_plain: bool,
@@ -57,6 +56,15 @@ struct Making {
     kind: Kind,
     /// Variables set inside steps, if there are intermediate updates.
     intermediate: Option<Box<[u32]>>,
+}
+
+impl Deref for Base {
+    type Target = Binding;
+
+    #[inline]
+    fn deref(&self) -> &Binding {
+        &self.binding
+    }
 }
 
 impl Base {
@@ -79,9 +87,7 @@ impl Base {
         let base = Base {
             making,
             is_plain: false,
-            name: options.name.clone(),
             options: options.clone(),
-            backend,
             outputs: Access::new(description, &slots.outputs).rounding(),
             inputs,
             phase: Phase::Instantiated,
@@ -97,8 +103,7 @@ impl Base {
             clockwork: Clockwork::new(description, &slots),
             ports,
             slots,
-            resized,
-            fmu: fmu.clone(),
+            binding: Binding { name: options.name.clone(), backend, resized, fmu: fmu.clone() },
             only,
         };
         base.start_values().check()?;
@@ -140,10 +145,10 @@ impl Base {
         let (tolerance, stop) = (self.options.tolerance, self.options.stop);
         let experiment = Experiment { tolerance, start, stop };
         self.called(keeping_surroundings(|| self.backend.set_up(experiment)))?;
-        let (inputs, others) = self.given_values()?;
-        self.apply_start_values(&others)?;
+        let (inputs, others) = self.start_values().given()?;
+        starts::apply_all(&self.binding, &others)?;
         self.called(keeping_surroundings(|| self.backend.enter_initialization(experiment)))?;
-        self.apply_start_values(&inputs)?;
+        starts::apply_all(&self.binding, &inputs)?;
         self.phase = Phase::Initializing;
         Ok(())
     }
@@ -156,14 +161,24 @@ impl Base {
         }
         self.release();
         self.phase = Phase::Failed;
-        self.backend.free();
-        self.backend = self.making.instance(&self.fmu, self.description(), &self.options)?;
+        self.binding.backend.free();
+        self.binding.backend = self.making.instance(&self.fmu, self.description(), &self.options)?;
         // Tickets of the old instance are void.
         self.states = self.states.renewed();
         if self.is_plain {
             self.prepare_plain_steps();
         }
         Ok(())
+    }
+
+    /// Its start values and what they are for.
+    fn start_values(&self) -> StartValues<'_> {
+        let Base { binding, options, .. } = self;
+        StartValues {
+            instance: &binding.name,
+            description: binding.description(),
+            values: &options.start_values,
+        }
     }
 
     /// `fmi2Reset` or `fmi3Reset`.
@@ -176,7 +191,7 @@ impl Base {
     /// Gives back all states, and ends a run that is under way.
     fn release(&mut self) {
         // Nobody is left to hear about failures; freeing follows in any case.
-        self.states.free(&self.backend);
+        self.states.free(&self.binding.backend);
         if matches!(self.phase, Phase::Stepping | Phase::Over) {
             let _ = self.backend.terminate();
         }
@@ -184,9 +199,9 @@ impl Base {
 
     /// True if inputs and outputs are scalar reals, and steps can be plain.
     pub(super) fn prepare_plain_steps(&mut self) -> bool {
-        let Base { inputs, outputs, backend, .. } = self;
+        let Base { inputs, outputs, binding, .. } = self;
         let (Some(inputs), Some(outputs)) = (inputs.only_reals(), outputs.only_reals()) else { return false };
-        self.is_plain = backend.prepare_plain_steps(inputs, outputs);
+        self.is_plain = binding.backend.prepare_plain_steps(inputs, outputs);
         self.is_plain
     }
 
@@ -203,7 +218,7 @@ impl Base {
 
     #[inline]
     pub(super) fn get_outputs(&mut self, outputs: &mut [f64]) -> Result<()> {
-        let read = self.outputs.read(&self.backend, &mut self.scratch, outputs);
+        let read = self.outputs.read(&self.binding.backend, &mut self.scratch, outputs);
         if let Some((place, value)) = self.scratch.rounded.take() {
             self.warn_of_rounding(place, value);
         }
@@ -221,6 +236,15 @@ impl Base {
             self.ports.outputs[place].name
         );
         self.warn(self.backend.log().time(), text);
+    }
+
+    /// Says which parameters the FMU does not have as they were given.
+    #[cold]
+    fn warn_of_lost_parameters(&self) {
+        let (Some(_), Ok((_, given))) = (&self.options.log, self.start_values().given()) else { return };
+        for text in read_back::lost(&self.binding, &given) {
+            self.warn(self.backend.log().time(), text);
+        }
     }
 
     /// Tells whoever listens.
@@ -242,21 +266,72 @@ impl Base {
         }
     }
 
-    pub(crate) fn description(&self) -> &Description {
-        self.resized.as_deref().unwrap_or(self.fmu.description())
-    }
-
-    #[inline]
-    pub(super) fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(source) => Err(self.failed(source)),
+    pub(super) fn slot(&self, variable: VariableId) -> Slot {
+        match variable.kind {
+            VariableKind::Input => self.slots.inputs[variable.index],
+            VariableKind::Output => self.slots.outputs[variable.index],
+            VariableKind::Parameter => self.slots.parameters[variable.index],
+            VariableKind::Local => self.slots.locals[variable.index],
         }
     }
 
-    #[cold]
-    pub(super) fn failed(&self, source: CallError) -> Box<Error> {
-        Box::new(Error::Call { instance: self.name.clone(), source })
+    /// Changes a parameter, or a start value before the first step.
+    pub(super) fn change(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        let slot = self.slot(variable);
+        let (is_tunable, is_start) = {
+            let v = &self.description().variables[slot.variable];
+            let is_start = matches!(v.initial, Some(Initial::Exact | Initial::Approx));
+            (v.variability == Variability::Tunable, is_start)
+        };
+        let name = self.ports.variable(variable).name.clone();
+        let is_allowed = match (variable.kind, self.phase) {
+            (VariableKind::Parameter, Phase::Stepping | Phase::Over | Phase::Failed) => is_tunable,
+            (VariableKind::Parameter, _) => true,
+            (VariableKind::Local, Phase::Initializing | Phase::Instantiated) => is_start,
+            _ => false,
+        };
+        if !is_allowed {
+            let reason = match variable.kind {
+                VariableKind::Parameter => "it is fixed once the simulation runs",
+                VariableKind::Local => "only start values are set, before the first step",
+                VariableKind::Input | VariableKind::Output => "only parameters are set; inputs are wired",
+            };
+            return Err(
+                Error::NotSettable { instance: self.name.clone(), name, reason: reason.into() }.into()
+            );
+        }
+        self.write_one(slot, value)?;
+        self.options.start_values.retain(|(known, _)| *known != name);
+        if variable.kind == VariableKind::Parameter {
+            self.options.start_values.push((name, Value::Number(value)));
+        }
+        Ok(())
+    }
+
+    /// Lets the clocks tick that are due, or were told to; the variables of these.
+    pub(super) fn tick(&mut self, time: f64, margin: f64) -> Result<Vec<usize>> {
+        self.clockwork.tick(&self.binding, &mut self.mail, time, margin)
+    }
+
+    /// Updates the discrete states until they rest, and listens to the clocks before every round.
+    pub(super) fn iterate_event(&mut self, time: f64) -> Result<EventInfo> {
+        self.clockwork.iterate(&self.binding, &mut self.mail, time)
+    }
+
+    /// Gives what goes in with these clocks, and texts and bytes that wait for no clock.
+    pub(super) fn write_clocked(&mut self, active: &[usize], inputs: &[f64]) -> Result<()> {
+        let Base { binding, clockwork, mail, scratch, slots, .. } = self;
+        for access in clockwork.governed(active) {
+            binding.accessed(access.write(&binding.backend, scratch, inputs), &slots.inputs)?;
+        }
+        mail.write(binding, |variable| {
+            variable.clocks.is_empty() || variable.clocks.iter().any(|clock| active.contains(clock))
+        })
+    }
+
+    /// The variable behind an input.
+    pub(crate) fn input_variable(&self, input: usize) -> usize {
+        self.slots.inputs[input].variable
     }
 
     /// The watched variables as they are now; nothing if nobody watches events.
@@ -271,39 +346,6 @@ impl Base {
             self.event_log.note(Event { time, before, after });
         }
         Ok(())
-    }
-
-    /// The FMU wants to end the simulation where it stands now.
-    #[cold]
-    pub(super) fn ended(&self, time: f64) -> Box<Error> {
-        let (instance, messages) = (self.name.clone(), self.backend.log().take());
-        Box::new(Error::Terminated { instance, time, has_outputs: false, messages })
-    }
-
-    #[cold]
-    pub(super) fn not_offered(&self, what: &str) -> Box<Error> {
-        Error::NotOffered { instance: self.name.clone(), what: what.into() }.into()
-    }
-
-    #[inline]
-    pub(super) fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.explain(error, slots)),
-        }
-    }
-
-    #[cold]
-    pub(super) fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
-        let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
-        let instance = self.name.clone();
-        Box::new(match error {
-            AccessError::Call(source) => Error::Call { instance, source },
-            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
-            AccessError::WrongType { place, expected, value } => {
-                Error::WrongArrival { instance, name: name(place), expected, value }
-            }
-        })
     }
 }
 

@@ -3,9 +3,9 @@
 //! Common to co-simulation and model exchange of FMI 3.0. Without clocks, and in FMI 2.0, all of it does nothing.
 
 use super::access::Access;
-use super::base::Base;
+use super::binding::Binding;
 use super::clocks::TimedClock;
-use super::messages;
+use super::messages::{self, Mail};
 use super::ports::Slots;
 use crate::description::{Causality, Description, IntervalVariability, ValueType, Variable};
 use crate::error::{Error, Result};
@@ -74,112 +74,101 @@ impl Clockwork {
     pub(super) fn restore(&mut self, reals: &[f64]) {
         self.timed.iter_mut().zip(reals.chunks(5)).for_each(|(clock, state)| clock.restore(state));
     }
-}
 
-impl Base {
     /// Clocks begin to count at `time`.
-    pub(super) fn start_clocks(&mut self, time: f64) -> Result<()> {
-        let fmu = &self.backend;
-        let started = self.clockwork.timed.iter_mut().try_for_each(|clock| clock.start(fmu, time));
-        self.called(started)?;
-        let mut silent = self.clockwork.timed.iter().filter(|clock| clock.lacks_interval());
+    pub(super) fn start(&mut self, of: &Binding, time: f64) -> Result<()> {
+        let fmu = &of.backend;
+        let started = self.timed.iter_mut().try_for_each(|clock| clock.start(fmu, time));
+        of.called(started)?;
+        let mut silent = self.timed.iter().filter(|clock| clock.lacks_interval());
         match silent.next() {
             None => Ok(()),
             Some(clock) => {
-                let name = &self.description().variables[clock.variable].name;
-                Err(self.not_offered(&format!("an interval of its clock `{name}`")))
+                let name = &of.description().variables[clock.variable].name;
+                Err(of.not_offered(&format!("an interval of its clock `{name}`")))
             }
         }
     }
 
     /// Lets the clocks tick that are due, or were told to; the variables of these.
-    pub(super) fn tick(&mut self, time: f64, margin: f64) -> Result<Vec<usize>> {
+    pub(super) fn tick(&self, of: &Binding, mail: &mut Mail, time: f64, margin: f64) -> Result<Vec<usize>> {
         let due = |clock: &&TimedClock| clock.next().is_some_and(|next| next <= time + margin);
-        let mut active: Vec<usize> =
-            self.clockwork.timed.iter().filter(due).map(|clock| clock.variable).collect();
-        for (received, slot) in self.mail.received.iter_mut().zip(&self.slots.message_inputs) {
+        let mut active: Vec<usize> = self.timed.iter().filter(due).map(|clock| clock.variable).collect();
+        for (received, slot) in mail.arrived() {
             if let (true, Message::Tick(tick)) = (received.is_pending, &mut received.value) {
                 active.push(slot.variable);
                 (*tick, received.is_pending) = (false, false);
             }
         }
         let references: Vec<u32> =
-            active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
+            active.iter().map(|place| of.fmu.description().variables[*place].value_reference).collect();
         if !references.is_empty() {
-            self.called(self.backend.set_clock(&references, &vec![1; references.len()]))?;
+            of.called(of.backend.set_clock(&references, &vec![1; references.len()]))?;
         }
         Ok(active)
     }
 
-    /// Gives what goes in with these clocks, and texts and bytes that wait for no clock.
-    pub(super) fn write_clocked(&mut self, active: &[usize], inputs: &[f64]) -> Result<()> {
-        for (clocks, access) in &self.clockwork.clocked {
-            if clocks.iter().any(|clock| active.contains(clock)) {
-                let written = access.write(&self.backend, &mut self.scratch, inputs);
-                self.accessed(written, &self.slots.inputs)?;
-            }
-        }
-        self.write_messages(|variable| {
-            variable.clocks.is_empty() || variable.clocks.iter().any(|clock| active.contains(clock))
-        })
-    }
-
     /// Which clocks tick now; what they govern is taken now.
-    pub(super) fn listen_to_clocks(&mut self) -> Result<()> {
-        if self.clockwork.outputs.is_empty() {
+    fn listen(&self, of: &Binding, mail: &mut Mail) -> Result<()> {
+        if self.outputs.is_empty() {
             return Ok(());
         }
-        let references: Vec<u32> = self.clockwork.outputs.iter().map(|(reference, _)| *reference).collect();
+        let references: Vec<u32> = self.outputs.iter().map(|(reference, _)| *reference).collect();
         let mut states = vec![0; references.len()];
-        self.called(self.backend.get_clock(&references, &mut states))?;
-        let pairs = self.clockwork.outputs.iter().zip(&states);
+        of.called(of.backend.get_clock(&references, &mut states))?;
+        let pairs = self.outputs.iter().zip(&states);
         let ticking: Vec<usize> =
             pairs.filter(|(_, state)| **state != 0).map(|((_, output), _)| *output).collect();
-        let clocks: Vec<usize> =
-            ticking.iter().map(|output| self.slots.message_outputs[*output].variable).collect();
+        let clocks: Vec<usize> = ticking.iter().map(|output| mail.outputs[*output].variable).collect();
         for output in ticking {
-            let sent = &mut self.mail.sent[output];
+            let sent = &mut mail.sent[output];
             (sent.value, sent.is_told) = (Some(Message::Tick(true)), false);
         }
-        for output in 0..self.slots.message_outputs.len() {
-            let slot = self.slots.message_outputs[output];
-            let variable = &self.description().variables[slot.variable];
+        for output in 0..mail.outputs.len() {
+            let slot = mail.outputs[output];
+            let variable = &of.description().variables[slot.variable];
             if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
-                let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
-                self.called(messages::get_message(&self.backend, self.description(), slot, &mut value))?;
-                self.mail.sent[output].value = Some(value);
+                let mut value = mail.sent[output].value.take().unwrap_or(Message::Tick(false));
+                of.called(messages::get_message(&of.backend, of.description(), slot, &mut value))?;
+                mail.sent[output].value = Some(value);
             }
         }
         Ok(())
     }
 
     /// Updates the discrete states until they rest, and listens to the clocks before every round.
-    pub(super) fn iterate_event(&mut self, time: f64) -> Result<EventInfo> {
+    pub(super) fn iterate(&self, of: &Binding, mail: &mut Mail, time: f64) -> Result<EventInfo> {
         let mut all = EventInfo::default();
         for _ in 0..MOST_ROUNDS {
-            self.listen_to_clocks()?;
-            let info = self.called(self.backend.update_discrete_states())?;
+            self.listen(of, mail)?;
+            let info = of.called(of.backend.update_discrete_states())?;
             let values_changed = all.values_changed || info.values_changed;
             let nominals_changed = all.nominals_changed || info.nominals_changed;
             all = EventInfo { values_changed, nominals_changed, ..info };
             if info.terminate {
-                return Err(self.ended(time));
+                return Err(of.ended(time));
             }
             if !info.needs_update {
                 return Ok(all);
             }
         }
-        Err(Error::EndlessEvent { instance: self.name.clone(), time, rounds: MOST_ROUNDS }.into())
+        Err(Error::EndlessEvent { instance: of.name.clone(), time, rounds: MOST_ROUNDS }.into())
     }
 
     /// After an event: when the clocks tick next.
-    pub(super) fn follow_clocks(&mut self, active: &[usize], time: f64) -> Result<()> {
-        let fmu = &self.backend;
+    pub(super) fn follow(&mut self, of: &Binding, active: &[usize], time: f64) -> Result<()> {
+        let fmu = &of.backend;
         let follow = |clock: &mut TimedClock| {
             let ticked = active.contains(&clock.variable);
             clock.follow(fmu, time, ticked)
         };
-        let followed = self.clockwork.timed.iter_mut().try_for_each(follow);
-        self.called(followed)
+        let followed = self.timed.iter_mut().try_for_each(follow);
+        of.called(followed)
+    }
+
+    /// Inputs that go in with these clocks.
+    pub(super) fn governed(&self, active: &[usize]) -> impl Iterator<Item = &Access> {
+        let ticks = |clocks: &[usize]| clocks.iter().any(|clock| active.contains(clock));
+        self.clocked.iter().filter(move |(clocks, _)| ticks(clocks)).map(|(_, access)| access)
     }
 }

@@ -6,7 +6,8 @@
 
 use super::access::Access;
 use super::ports::Slots;
-use super::{CoSimulation, Phase};
+use super::stepping::Stepper;
+use super::{Base, Phase};
 use crate::description::{CoSimulation as Section, Description, Variability, Variable};
 use crate::error::Result;
 
@@ -84,7 +85,7 @@ pub(super) fn is_discrete(variable: &Variable) -> bool {
     variable.variability != Variability::Continuous
 }
 
-impl CoSimulation {
+impl Stepper {
     /// The next time at which something is to happen.
     pub(super) fn next_stop(&self) -> Option<f64> {
         let events = self.events.as_ref()?;
@@ -109,10 +110,10 @@ impl CoSimulation {
         }
         if is_first {
             events.is_in_event_mode = true;
-            self.base.start_clocks(time)?;
+            self.base.clockwork.start(&self.base.binding, time)?;
             return self.event(time, margin);
         }
-        let is_new = events.has_new_discrete(&self.next);
+        let is_new = events.has_new_discrete(&self.feed.next);
         let is_due = self.next_stop().is_some_and(|stop| stop <= time + margin);
         if is_due || is_new || self.base.mail.has_pending() {
             return self.event(time, margin);
@@ -122,25 +123,26 @@ impl CoSimulation {
 
     /// Sets `next` as inputs for reading outputs: an event if discrete ones among them are new.
     pub(super) fn set_inputs_and_events(&mut self) -> Result<()> {
-        let Some(events) = &self.events else { return self.set_inputs() };
-        let is_new = events.has_new_discrete(&self.next);
+        let Some(events) = &self.events else { return self.feed.set(&mut self.base) };
+        let is_new = events.has_new_discrete(&self.feed.next);
         match self.phase {
             Phase::Stepping if is_new && events.has_event_mode => self.event(events.time, 0.0),
-            Phase::Stepping => self.set_inputs(),
+            Phase::Stepping => self.feed.set(&mut self.base),
             _ => {
                 if is_new {
                     self.write_discrete()?;
                 }
-                self.set_inputs()
+                self.feed.set(&mut self.base)
             }
         }
     }
 
     fn write_discrete(&mut self) -> Result<()> {
         let Some(events) = &mut self.events else { return Ok(()) };
-        let written = events.discrete.write(&self.base.backend, &mut self.base.scratch, &self.next);
-        events.given.copy_from_slice(&self.next);
-        self.accessed(written, &self.base.slots.inputs)
+        let Base { binding, scratch, slots, .. } = &mut self.base;
+        let written = events.discrete.write(&binding.backend, scratch, &self.feed.next);
+        events.given.copy_from_slice(&self.feed.next);
+        binding.accessed(written, &slots.inputs)
     }
 
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {
@@ -168,9 +170,9 @@ impl CoSimulation {
         events.time = time;
         let active = self.base.tick(time, margin)?;
         self.write_discrete()?;
-        self.knows_inputs = false;
-        self.set_inputs()?;
-        self.base.write_clocked(&active, &self.next)?;
+        self.feed.is_known = false;
+        self.feed.set(&mut self.base)?;
+        self.base.write_clocked(&active, &self.feed.next)?;
         self.finish_event(&active)
     }
 
@@ -180,7 +182,7 @@ impl CoSimulation {
         let info = self.iterate_event(time)?;
         let Some(events) = &mut self.events else { return Ok(()) };
         (events.is_in_event_mode, events.next_event) = (false, info.next_event);
-        self.base.follow_clocks(active, time)?;
+        self.base.clockwork.follow(&self.base.binding, active, time)?;
         self.called(self.backend.enter_step_mode())
     }
 }

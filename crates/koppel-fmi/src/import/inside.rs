@@ -1,13 +1,10 @@
 //! What an FMU of FMI 3.0 shows inside a step: outputs at the ends of its own solver's steps.
 
-use super::CoSimulation;
 use super::access::Access;
 use super::ports::Slot;
-use super::route::Route;
 use crate::description::{CoSimulation as Section, Description, FmiVersion, ValueType};
-use crate::error::Result;
 use crate::ffi::{CallError, Instance, Moment};
-use koppel::signal::{Part, Samples};
+use koppel::signal::Samples;
 
 /// Outputs that can be read inside a step: references, and where the values go.
 pub(super) struct Inside {
@@ -51,35 +48,6 @@ impl Inside {
         fmu.get_reals(&self.references, values)?;
         let row = samples.push(moment.time);
         self.places.iter().zip(values).for_each(|(place, value)| row[*place] = *value);
-        Ok(())
-    }
-}
-
-impl CoSimulation {
-    /// Moves over a part with samples wherever the FMU shows its outputs.
-    pub(super) fn advance_sampling(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
-        let piece = part.piece;
-        let is_plain = piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len());
-        let parts =
-            if is_plain || self.route == Route::Intermediate { 1 } else { self.options.substeps.max(1) };
-        for k in 0..parts {
-            let sub = part.divided(k, parts);
-            if is_plain || self.route == Route::Intermediate {
-                piece.values(sub.offset, &mut self.next);
-            } else {
-                sub.mean(&mut self.next);
-            }
-            self.set_inputs()?;
-            let asked = (!is_plain && self.route == Route::Intermediate).then_some(piece);
-            if asked.is_some() {
-                self.knows_inputs = false;
-            }
-            let (time, end) = (piece.start + sub.offset, piece.start + sub.offset + sub.size);
-            let info = self.call_step(time, sub.size, asked, Some(samples))?;
-            self.check_end(info, end, sub.size)?;
-        }
-        // The end belongs to the caller, who sets the inputs first where outputs follow them at once.
-        samples.forget_after(piece.start + part.offset + part.size - 1e-9 * part.size);
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ impl CoSimulation {
     /// Compares B and D with differences over the inputs; the inner result says where they part.
     pub(super) fn judge_by_inputs(&mut self, inputs: &[f64]) -> Result<Judged> {
         let Some(unknowns) = &self.linearization.unknowns else { return Ok(Err("none are listed".into())) };
-        let given = match unknowns.directional(&self.base) {
+        let given = match unknowns.directional(&self.stepper.base) {
             Ok(given) => given,
             Err(error) => return Ok(Err(error.to_string())),
         };
@@ -143,7 +143,7 @@ impl CoSimulation {
         let Difference { slope: along, .. } = Difference::new(&x_up, &x_down, up - down);
         let Difference { slope, noise } = Difference::new(&above, &below, up - down);
         let told = match &self.linearization.unknowns {
-            Some(unknowns) => unknowns.along(&self.base, &along)?,
+            Some(unknowns) => unknowns.along(&self.stepper.base, &along)?,
             None => vec![0.0; slope.len()],
         };
         let column = |list: &[f64]| Matrix::from_slice(list.len(), 1, list);

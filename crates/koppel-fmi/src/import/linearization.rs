@@ -10,6 +10,7 @@
 //! they were.
 
 use super::matrices::{Trust, Unknowns};
+use super::stepping::Stepper;
 use super::{CoSimulation, Phase};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
@@ -58,7 +59,7 @@ impl CoSimulation {
                 unchecked.map_or_else(String::new, |why| format!(" (those by states unchecked: {why})"));
             self.note_model(ModelSource::Found(format!("directional derivatives{believed}")));
             return Ok(Some(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
-                Some(unknowns) => unknowns.directional(&fmu.base),
+                Some(unknowns) => unknowns.directional(&fmu.stepper.base),
                 None => Err(fmu.not_offered("directional derivatives")),
             })?));
         }
@@ -95,8 +96,8 @@ impl CoSimulation {
         if self.phase != Phase::Initializing {
             return Ok(());
         }
-        self.next.copy_from_slice(inputs);
-        self.begin_step(self.time, 0.0)
+        self.stepper.feed.next.copy_from_slice(inputs);
+        self.stepper.begin_step(self.stepper.time, 0.0)
     }
 
     /// D by directional derivatives, if they have stood their test. While loops are solved at the start nothing is asked:
@@ -110,7 +111,7 @@ impl CoSimulation {
             return Ok(None);
         }
         Ok(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
-            Some(unknowns) => Ok(Some(unknowns.directional(&fmu.base)?.d)),
+            Some(unknowns) => Ok(Some(unknowns.directional(&fmu.stepper.base)?.d)),
             None => Ok(None),
         })?)
     }
@@ -124,7 +125,7 @@ impl CoSimulation {
         }
         self.leave_initialization(inputs)?;
         self.under(inputs, |fmu| {
-            let CoSimulation { base, linearization, .. } = fmu;
+            let CoSimulation { stepper: Stepper { base, .. }, linearization } = fmu;
             let Linearization { unknowns: Some(unknowns), room, .. } = linearization else { return Ok(()) };
             let Room { derivatives, change, .. } = room;
             derivatives.resize(unknowns.states(), 0.0);
@@ -143,7 +144,9 @@ impl CoSimulation {
         if fits {
             self.leave_initialization(inputs)?;
             self.under(inputs, |fmu| match &fmu.linearization.unknowns {
-                Some(unknowns) => fmu.base.called(fmu.base.backend.get_reals(unknowns.derivatives(), rates)),
+                Some(unknowns) => {
+                    fmu.stepper.base.called(fmu.stepper.base.backend.get_reals(unknowns.derivatives(), rates))
+                }
                 None => Ok(()),
             })?;
         }
@@ -168,18 +171,19 @@ impl CoSimulation {
         &mut self,
         ask: impl FnOnce(&mut CoSimulation, Window) -> koppel::Result<Result<T, String>>,
     ) -> koppel::Result<Result<T, String>> {
-        if !self.base.states.is_able() {
+        if !self.stepper.base.states.is_able() {
             let lack = self.options.without.states.as_deref();
             return Ok(Err(format!("it {}", lack.unwrap_or("does not declare canGetAndSetFMUState"))));
         }
-        let Some(size) = self.only_size.or(self.last_size).or(self.options.step) else {
+        let Some(size) = self.stepper.only_size.or(self.stepper.last_size).or(self.options.step) else {
             return Ok(Err("its communication step is not known before the first".into()));
         };
-        let window = Window { start: self.time, size, is_divisible: self.varies_steps };
+        let window = Window { start: self.stepper.time, size, is_divisible: self.stepper.varies_steps };
         // The moves of the trials are no part of the run.
-        let (time, last_size, only_size) = (self.time, self.last_size, self.only_size);
+        let (time, last_size, only_size) =
+            (self.stepper.time, self.stepper.last_size, self.stepper.only_size);
         let answer = ask(self, window);
-        (self.time, self.last_size, self.only_size) = (time, last_size, only_size);
+        (self.stepper.time, self.stepper.last_size, self.stepper.only_size) = (time, last_size, only_size);
         answer
     }
 
@@ -187,7 +191,8 @@ impl CoSimulation {
     fn under<T>(&mut self, inputs: &[f64], ask: impl FnOnce(&mut CoSimulation) -> Result<T>) -> Result<T> {
         let mut before = std::mem::take(&mut self.linearization.room.inputs);
         before.resize(inputs.len(), 0.0);
-        let read = self.base.inputs.read(&self.base.backend, &mut self.base.scratch, &mut before);
+        let base = &mut self.stepper.base;
+        let read = base.inputs.read(&base.binding.backend, &mut base.scratch, &mut before);
         self.accessed(read, &self.slots.inputs)?;
         let answer = self.write_smooth(inputs).and_then(|()| ask(self));
         let back = self.write_smooth(&before);
@@ -197,7 +202,8 @@ impl CoSimulation {
     }
 
     pub(super) fn write_smooth(&mut self, inputs: &[f64]) -> Result<()> {
-        let written = self.smooth.write(&self.base.backend, &mut self.base.scratch, inputs);
+        let Stepper { base, feed, .. } = &mut self.stepper;
+        let written = feed.smooth.write(&base.binding.backend, &mut base.scratch, inputs);
         self.accessed(written, &self.slots.inputs)
     }
 }

@@ -9,7 +9,7 @@
 //! not continuous reals have no derivatives: their rows and columns are zero.
 
 use super::access::Access;
-use super::base::Base;
+use super::binding::Binding;
 use super::ports::Slots;
 use crate::description::{Description, ValueType, Variable};
 use crate::error::Result;
@@ -122,7 +122,7 @@ impl Unknowns {
     }
 
     /// All four matrices by directional derivatives.
-    pub(super) fn directional(&self, of: &Base) -> Result<StateSpace> {
+    pub(super) fn directional(&self, of: &Binding) -> Result<StateSpace> {
         let mut matrices = self.zeros();
         let n = self.states;
         let mut seed = vec![0.0; n + self.inputs.len()];
@@ -144,7 +144,7 @@ impl Unknowns {
     /// How fast the outputs change when the states do so at `dx`: C `dx`, by one directional derivative. `change` is room.
     pub(super) fn rates(
         &self,
-        of: &Base,
+        of: &Binding,
         dx: &[f64],
         change: &mut Vec<f64>,
         rates: &mut [f64],
@@ -161,7 +161,7 @@ impl Unknowns {
     }
 
     /// How derivatives of the states, then outputs, change when the states move by `dx`: A `dx` and C `dx`.
-    pub(super) fn along(&self, of: &Base, dx: &[f64]) -> Result<Vec<f64>> {
+    pub(super) fn along(&self, of: &Binding, dx: &[f64]) -> Result<Vec<f64>> {
         let mut change = vec![0.0; self.states + self.outputs.len()];
         of.directional(&self.unknowns, self.state_references(), dx, &mut change)?;
         let mut all = vec![0.0; self.states + self.ports.1];

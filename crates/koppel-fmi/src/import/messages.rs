@@ -3,8 +3,7 @@
 //! Outside event mode a received value is set at once. In event mode it waits for the next event, which the begin of the
 //! next step brings; what is governed by a clock waits until that clock ticks.
 
-use super::Phase;
-use super::base::Base;
+use super::binding::Binding;
 use super::ports::{Slot, Slots, index_text, sizes};
 use crate::description::{Causality, Description, IntervalVariability, Start, ValueType, Variable};
 use crate::error::{Error, Result};
@@ -31,6 +30,11 @@ pub(super) fn add_ports(description: &Description, place: usize, ports: &mut Por
     }
 }
 
+fn port_name(description: &Description, slot: Slot) -> String {
+    let variable = &description.variables[slot.variable];
+    format!("{}{}", variable.name, index_text(&sizes(description, variable), slot.element))
+}
+
 fn kind(variable: &Variable) -> Option<MessageKind> {
     match variable.value_type {
         ValueType::String => Some(MessageKind::Text),
@@ -46,8 +50,20 @@ fn kind(variable: &Variable) -> Option<MessageKind> {
 /// What was received and what is to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Mail {
+    inputs: Vec<Slot>,
+    pub(super) outputs: Vec<Slot>,
     pub(super) received: Vec<Received>,
     pub(super) sent: Vec<Sent>,
+}
+
+/// When a message that has arrived is given to the FMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    AtOnce,
+    /// At once, unless it waits for a clock.
+    Unclocked,
+    /// In the next event.
+    InEvents,
 }
 
 /// The value of a message input.
@@ -77,6 +93,8 @@ impl Mail {
             is_clocked: !description.variables[slot.variable].clocks.is_empty(),
         };
         Mail {
+            inputs: slots.message_inputs.clone(),
+            outputs: slots.message_outputs.clone(),
             received: slots.message_inputs.iter().map(start).collect(),
             sent: slots.message_outputs.iter().map(|_| Sent::default()).collect(),
         }
@@ -89,6 +107,73 @@ impl Mail {
                 *sent = Sent::default();
             }
         }
+    }
+
+    /// What an output sends.
+    pub(super) fn read(&mut self, of: &Binding, output: usize, message: &mut Message) -> Result<()> {
+        let slot = self.outputs[output];
+        self.sent[output].is_told = true;
+        if let Some(value) = &self.sent[output].value {
+            message.clone_from(value);
+            return Ok(());
+        }
+        if of.description().variables[slot.variable].value_type == ValueType::Clock {
+            *message = Message::Tick(false);
+            return Ok(());
+        }
+        let read = get_message(&of.backend, of.description(), slot, message);
+        of.called(read)
+    }
+
+    /// A message for an input: `given` tells when it is given to the FMU.
+    pub(super) fn take(&mut self, of: &Binding, input: usize, message: &Message, given: Given) -> Result<()> {
+        let slot = self.inputs[input];
+        let variable = &of.description().variables[slot.variable];
+        let expected = variable.value_type.name();
+        let received = &mut self.received[input];
+        if let (Message::Tick(known), Message::Tick(new)) = (&mut received.value, message) {
+            *known |= new;
+            received.is_pending |= new;
+            return Ok(());
+        }
+        if received.value.kind() != message.kind() {
+            let (instance, name) = (of.name.clone(), port_name(of.description(), slot));
+            let value = message.kind().name().to_owned();
+            return Err(Error::WrongType { instance, name, expected, value }.into());
+        }
+        let is_new = received.value != *message;
+        received.value.clone_from(message);
+        received.is_pending |= received.is_clocked || is_new;
+        match given {
+            Given::InEvents => Ok(()),
+            Given::Unclocked => self.write(of, |variable| variable.clocks.is_empty()),
+            Given::AtOnce => self.write(of, |_| true),
+        }
+    }
+
+    /// Gives pending texts and bytes to the FMU, those of the chosen variables.
+    pub(super) fn write(&mut self, of: &Binding, is_chosen: impl Fn(&Variable) -> bool) -> Result<()> {
+        for input in 0..self.received.len() {
+            let slot = self.inputs[input];
+            let variable = &of.description().variables[slot.variable];
+            let received = &self.received[input];
+            if !received.is_pending || variable.value_type == ValueType::Clock || !is_chosen(variable) {
+                continue;
+            }
+            // All elements of the variable go together, and lie side by side.
+            let first = input - slot.element;
+            let count = of.description().elements(variable) as usize;
+            let elements = &self.received[first..first + count];
+            let written = set_messages(&of.backend, variable, elements.iter().map(|r| &r.value));
+            of.called(written)?;
+            self.received[first..first + count].iter_mut().for_each(|r| r.is_pending = false);
+        }
+        Ok(())
+    }
+
+    /// What was received, and the variables it belongs to.
+    pub(super) fn arrived(&mut self) -> impl Iterator<Item = (&mut Received, &Slot)> {
+        self.received.iter_mut().zip(&self.inputs)
     }
 
     /// True if something waits for an event.
@@ -111,68 +196,6 @@ fn start(description: &Description, slot: Slot) -> Message {
             Message::Text(list.get(pick(list.len())).cloned().unwrap_or_default())
         }
         _ => Message::Text(String::new()),
-    }
-}
-
-impl Base {
-    pub(super) fn read_message(&mut self, output: usize, message: &mut Message) -> Result<()> {
-        let slot = self.slots.message_outputs[output];
-        self.mail.sent[output].is_told = true;
-        if let Some(value) = &self.mail.sent[output].value {
-            message.clone_from(value);
-            return Ok(());
-        }
-        if self.description().variables[slot.variable].value_type == ValueType::Clock {
-            *message = Message::Tick(false);
-            return Ok(());
-        }
-        let read = get_message(&self.backend, self.description(), slot, message);
-        self.called(read)
-    }
-
-    /// `has_events`: while it runs, values are given in event mode only.
-    pub(super) fn take_message(&mut self, input: usize, message: &Message, has_events: bool) -> Result<()> {
-        let slot = self.slots.message_inputs[input];
-        let variable = &self.description().variables[slot.variable];
-        let expected = variable.value_type.name();
-        let received = &mut self.mail.received[input];
-        if let (Message::Tick(known), Message::Tick(new)) = (&mut received.value, message) {
-            *known |= new;
-            received.is_pending |= new;
-            return Ok(());
-        }
-        if received.value.kind() != message.kind() {
-            let (instance, name) = (self.name.clone(), self.ports.message_inputs[input].name.clone());
-            let value = message.kind().name().to_owned();
-            return Err(Error::WrongType { instance, name, expected, value }.into());
-        }
-        let is_new = received.value != *message;
-        received.value.clone_from(message);
-        received.is_pending |= received.is_clocked || is_new;
-        if has_events && self.phase == Phase::Stepping {
-            return Ok(());
-        }
-        self.write_messages(|variable| !has_events || variable.clocks.is_empty())
-    }
-
-    /// Gives pending texts and bytes to the FMU, those of the chosen variables.
-    pub(super) fn write_messages(&mut self, is_chosen: impl Fn(&Variable) -> bool) -> Result<()> {
-        for input in 0..self.mail.received.len() {
-            let slot = self.slots.message_inputs[input];
-            let variable = &self.description().variables[slot.variable];
-            let received = &self.mail.received[input];
-            if !received.is_pending || variable.value_type == ValueType::Clock || !is_chosen(variable) {
-                continue;
-            }
-            // All elements of the variable go together, and lie side by side.
-            let first = input - slot.element;
-            let count = self.description().elements(variable) as usize;
-            let elements = &self.mail.received[first..first + count];
-            let written = set_messages(&self.backend, variable, elements.iter().map(|r| &r.value));
-            self.called(written)?;
-            self.mail.received[first..first + count].iter_mut().for_each(|r| r.is_pending = false);
-        }
-        Ok(())
     }
 }
 

@@ -17,11 +17,12 @@
 
 mod access;
 mod base;
+mod binding;
 mod clocks;
 mod clockwork;
 mod deferred;
-mod derivatives;
 mod events;
+mod feed;
 mod identity;
 mod inside;
 mod judging;
@@ -41,12 +42,11 @@ mod starts;
 mod state;
 mod stepping;
 mod terminals;
-mod trial;
 mod value;
-mod values;
 mod walking;
 
 pub use base::Base;
+pub use binding::Binding;
 pub use deferred::Deferred;
 pub(crate) use identity::capabilities;
 pub use model_exchange::ModelExchange;
@@ -54,12 +54,12 @@ pub use options::{Options, Solving, Without};
 pub use ports::ports;
 pub use value::Value;
 
-use crate::description::CoSimulation as Section;
 use crate::error::Result;
-use crate::ffi::{Kind, StepCall};
+use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use access::Access;
 use events::Events;
+use feed::Feed;
 use inside::Inside;
 use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
@@ -69,10 +69,12 @@ use koppel::system::{
 };
 use linearization::Linearization;
 use matrices::Unknowns;
+use messages::Given;
 use past::Past;
-use route::{Route, Taken};
+use route::Route;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use stepping::{Plain, Stepper};
 
 /// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
 pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
@@ -94,49 +96,10 @@ enum Phase {
     Failed,
 }
 
-/// Which steps under held inputs are plain: three calls and nothing between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plain {
-    None,
-    /// Those of the one size that the FMU takes.
-    OneSize,
-    All,
-}
-
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
-    base: Base,
-    /// Which held steps are plain.
-    plain: Plain,
-    /// `applied` is what the FMU has.
-    knows_inputs: bool,
-    /// Those inputs that follow a polynomial inside steps.
-    smooth: Access,
-    route: Route,
-    taken: Taken,
-    /// The FMU takes steps of different sizes.
-    varies_steps: bool,
-    /// Inputs as set last.
-    applied: Vec<f64>,
-    /// Inputs to be set next.
-    next: Vec<f64>,
-    /// Values and orders for calls about some of the inputs.
-    chosen: Vec<f64>,
-    orders: Vec<i32>,
-    /// Some output may depend on an input directly.
-    has_feed_through: bool,
-    /// If there are events to be handled.
-    events: Option<Events>,
-    /// If outputs can be read inside a step.
-    inside: Option<Inside>,
-    /// How often the FMU has asked for inputs inside steps.
-    asked: u64,
+    stepper: Stepper,
     linearization: Linearization,
-    /// Where it stands, and the size of its last step.
-    time: f64,
-    last_size: Option<f64>,
-    /// The one size of all calls of `doStep`, for an FMU that takes no other.
-    only_size: Option<f64>,
 }
 
 impl Deref for CoSimulation {
@@ -144,14 +107,14 @@ impl Deref for CoSimulation {
 
     #[inline]
     fn deref(&self) -> &Base {
-        &self.base
+        &self.stepper.base
     }
 }
 
 impl DerefMut for CoSimulation {
     #[inline]
     fn deref_mut(&mut self) -> &mut Base {
-        &mut self.base
+        &mut self.stepper.base
     }
 }
 
@@ -191,70 +154,39 @@ impl CoSimulation {
             (true, false) => Plain::OneSize,
             (true, true) => Plain::All,
         };
-        let mut one = CoSimulation {
+        let stepper = Stepper {
             plain,
             base,
-            knows_inputs: false,
-            smooth,
-            route,
-            taken: Taken::default(),
+            feed: Feed::new(smooth, route, width),
             varies_steps,
-            applied: vec![0.0; width],
-            next: vec![0.0; width],
-            chosen: Vec::with_capacity(width),
-            orders: Vec::with_capacity(width),
             has_feed_through,
             events,
             inside,
             asked: 0,
-            linearization,
             time: 0.0,
             last_size: None,
             only_size: None,
         };
+        let mut one = CoSimulation { stepper, linearization };
         one.capabilities.counts_step_calls = true;
         one.capabilities.needs_trials = options.spared || one.linearization.needs_trials();
-        one.describe();
+        one.stepper.describe();
         Ok(one)
+    }
+
+    /// How often the FMU has asked for inputs inside steps.
+    pub(crate) fn asked(&self) -> u64 {
+        self.stepper.asked
+    }
+
+    /// What the FMU refused to take of moving inputs though it declares it.
+    pub(crate) fn refused_inputs(&self) -> Option<&str> {
+        self.stepper.feed.refused()
     }
 
     /// The FMU it is an instance of.
     pub fn fmu(&self) -> &Arc<Fmu> {
         &self.fmu
-    }
-
-    /// A step under held inputs with nothing between the calls: what most steps of most runs are.
-    #[inline(always)]
-    fn plain_step(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
-        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
-        self.knows_inputs = false;
-        self.capabilities.step_calls += 1;
-        let call = StepCall { time: step.start, size: step.size, never_back: self.past.is_over(step.start) };
-        match self.backend.plain_step(call, inputs, outputs) {
-            Ok(()) => Ok(()),
-            Err(interruption) => self.interrupted(*interruption, step, outputs),
-        }
-    }
-
-    fn is_of_one_size(&self, step: &Step) -> bool {
-        self.plain == Plain::OneSize && self.only_size == Some(step.size)
-    }
-
-    /// Says in the capabilities how it is driven.
-    fn describe(&mut self) {
-        let inputs = match self.route {
-            Route::Intermediate => "intermediate update".into(),
-            Route::Derivatives { order } => format!("derivatives up to order {order}"),
-            Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
-        };
-        let events = if self.has_event_mode() { "; events handled" } else { "" };
-        self.base.describe("", "co-simulation", &format!("inputs by {inputs}{events}"));
-    }
-
-    /// What it declares as a co-simulation FMU.
-    fn section(&self) -> &Section {
-        static NOTHING: OnceLock<Section> = OnceLock::new();
-        self.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
     }
 }
 
@@ -268,16 +200,16 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        (self.time, self.last_size, self.only_size) = (start, None, None);
-        self.knows_inputs = false;
+        (self.stepper.time, self.stepper.last_size, self.stepper.only_size) = (start, None, None);
+        self.stepper.feed.is_known = false;
         self.past = Past::default();
-        self.events.iter_mut().for_each(Events::reset);
+        self.stepper.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
 
     /// Where events are handled, the first of them belongs to the first step.
     fn leave_initialization(&mut self) -> koppel::Result<bool> {
-        let is_due = self.phase == Phase::Initializing && self.events.is_none();
+        let is_due = self.phase == Phase::Initializing && self.stepper.events.is_none();
         if is_due {
             self.exit_initialization()?;
         }
@@ -286,13 +218,13 @@ impl Subsystem for CoSimulation {
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs.filter(|_| self.phase != Phase::Over) {
-            self.next.copy_from_slice(inputs);
+            self.stepper.feed.next.copy_from_slice(inputs);
             if self.phase == Phase::Stepping && self.options.without.reevaluation.is_some() {
                 // Outputs would not follow: they are those of the last step.
-            } else if self.events.is_none() {
-                self.set_inputs()?;
+            } else if self.stepper.events.is_none() {
+                self.stepper.feed.set(&mut self.stepper.base)?;
             } else {
-                self.set_inputs_and_events()?;
+                self.stepper.set_inputs_and_events()?;
             }
         }
         Ok(self.get_outputs(outputs)?)
@@ -306,13 +238,13 @@ impl Subsystem for CoSimulation {
         samples: &mut Samples,
     ) -> koppel::Result<()> {
         if self.phase == Phase::Stepping
-            && (self.plain == Plain::All || self.is_of_one_size(step))
+            && (self.stepper.plain == Plain::All || self.stepper.is_of_one_size(step))
             && samples.request() == Request::Nothing
             && let Some(inputs) = input.constant()
         {
-            return self.plain_step(step, inputs, outputs);
+            return self.stepper.plain_step(step, inputs, outputs);
         }
-        self.step_with_care(step, input, outputs, samples)
+        self.stepper.step_with_care(step, input, outputs, samples)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
@@ -321,36 +253,36 @@ impl Subsystem for CoSimulation {
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
         // Where events are handled, parameters change in event mode.
-        let is_event = self.phase == Phase::Stepping && self.has_event_mode();
+        let is_event = self.phase == Phase::Stepping && self.stepper.has_event_mode();
         if is_event {
-            self.enter_event_mode()?;
+            self.stepper.enter_event_mode()?;
         }
         let changed = self.change(variable, value);
         if is_event {
-            self.finish_event(&[])?;
+            self.stepper.finish_event(&[])?;
         }
         Ok(changed?)
     }
 
     fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         self.cut_memory(snapshot);
-        let Base { states, backend, past, options, .. } = &mut self.base;
-        let saved = states.save(backend, snapshot.horizon, &mut snapshot.bytes);
+        let Base { states, binding, past, options, .. } = &mut self.stepper.base;
+        let saved = states.save(&binding.backend, snapshot.horizon, &mut snapshot.bytes);
         state::explain(saved, options)?;
-        past.note(snapshot, self.time);
+        past.note(snapshot, self.stepper.time);
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
-        snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
-        snapshot.reals.push(self.time);
-        snapshot.reals.extend_from_slice(&self.applied);
-        self.events.iter().for_each(|events| events.save(&mut snapshot.reals));
+        snapshot.reals.push(if self.stepper.feed.is_known { 1.0 } else { 0.0 });
+        snapshot.reals.push(self.stepper.time);
+        snapshot.reals.extend_from_slice(&self.stepper.feed.applied);
+        self.stepper.events.iter().for_each(|events| events.save(&mut snapshot.reals));
         self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        let size = self.applied.len();
-        let events = self.events.as_ref().map_or(0, Events::state_size);
+        let size = self.stepper.feed.applied.len();
+        let events = self.stepper.events.as_ref().map_or(0, Events::state_size);
         let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
         let restored = match &snapshot.reals[..] {
             [phase, knows_inputs, time, numbers @ ..]
@@ -358,14 +290,14 @@ impl Subsystem for CoSimulation {
             {
                 // FMUs exist whose state does not hold the mode: one that is to step must have left initialization.
                 if *phase == 1.0 && self.phase == Phase::Initializing {
-                    self.begin_step(self.time, 0.0)?;
+                    self.stepper.begin_step(self.stepper.time, 0.0)?;
                 }
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
-                self.knows_inputs = *knows_inputs == 1.0;
-                self.time = *time;
-                self.base.event_log.forget_after(*time);
-                self.applied.copy_from_slice(&numbers[..size]);
-                self.events.iter_mut().for_each(|now| now.restore(&numbers[size..size + events]));
+                self.stepper.feed.is_known = *knows_inputs == 1.0;
+                self.stepper.time = *time;
+                self.stepper.base.event_log.forget_after(*time);
+                self.stepper.feed.applied.copy_from_slice(&numbers[..size]);
+                self.stepper.events.iter_mut().for_each(|now| now.restore(&numbers[size..size + events]));
                 match self.restore_memory(&numbers[size + events..], &snapshot.bytes) {
                     Some(own) => self.states.restore(&self.backend, own),
                     None => not_ours(),
@@ -407,15 +339,21 @@ impl LinearModel for CoSimulation {
 
 impl Mailbox for CoSimulation {
     fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        Ok(self.read_message(output, message)?)
+        let base = &mut self.stepper.base;
+        Ok(base.mail.read(&base.binding, output, message)?)
     }
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        let has_events = self.has_event_mode();
-        Ok(self.base.take_message(input, message, has_events)?)
+        let given = match self.stepper.has_event_mode() {
+            false => Given::AtOnce,
+            true if self.phase == Phase::Stepping => Given::InEvents,
+            true => Given::Unclocked,
+        };
+        let base = &mut self.stepper.base;
+        Ok(base.mail.take(&base.binding, input, message, given)?)
     }
 
     fn events(&mut self) -> Option<&mut EventLog> {
-        self.has_event_mode().then_some(&mut self.base.event_log)
+        self.stepper.has_event_mode().then_some(&mut self.stepper.base.event_log)
     }
 }

@@ -4,8 +4,9 @@
 //! has as an empty function) is driven without from then on, with a warning. By the letter of the standard an instance is
 //! lost after an error; one that is will say so in the next call.
 
+use super::feed::Feed;
 use super::ports::Slot;
-use super::{CoSimulation, Options};
+use super::{Base, Options};
 use crate::description::{
     CoSimulation as Section, Description, FmiVersion, ValueType, Variability, Variable,
 };
@@ -60,7 +61,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Notes what came of giving it derivatives of an order, or values inside a step. A first refusal is kept, for
-    /// [`CoSimulation::do_without`], if the FMU may still be of use.
+    /// [`Feed::do_without`], if the FMU may still be of use.
     #[inline]
     pub(super) fn note(&mut self, order: usize, given: Result<(), CallError>) -> Result<(), CallError> {
         match given {
@@ -84,18 +85,18 @@ fn is_harmless(why: &CallError) -> bool {
     )
 }
 
-impl CoSimulation {
-    /// Takes another route if the FMU has just refused this one.
-    pub(super) fn do_without(&mut self, time: f64) {
-        let Some(why) = self.taken.refused.take() else { return };
+impl Feed {
+    /// Takes another route if the FMU has just refused this one; false if it has not. `is_bound`: steps of one size have begun.
+    pub(super) fn do_without(&mut self, base: &mut Base, is_bound: bool, time: f64) -> bool {
+        let Some(why) = self.taken.refused.take() else { return false };
         let why = why.headline();
         let (declared, kept) = match self.route {
             Route::Intermediate => ("values of inputs inside steps", "; this step kept those of its begin"),
             _ => ("derivatives of inputs", ""),
         };
-        // Steps of one size that have begun cannot be divided any more.
-        if !self.varies_steps && self.only_size.is_some() {
-            self.base.options.substeps = 1;
+        // Those cannot be divided any more.
+        if is_bound {
+            base.options.substeps = 1;
         }
         self.route = match self.route {
             Route::Derivatives { .. } if self.taken.order > 0 => {
@@ -103,23 +104,23 @@ impl CoSimulation {
             }
             _ => Route::Substeps,
         };
-        self.describe();
-        self.knows_inputs = false;
-        let parts = self.options.substeps.max(1);
+        self.is_known = false;
+        let parts = base.options.substeps.max(1);
         let instead = match self.route {
             Route::Derivatives { order } => format!("order {order} at most, in {parts} sub-steps"),
             _ => format!("means over {parts} sub-steps"),
         };
         let text = format!(
             "`{}` declares that it takes {declared}, but {why}; it gets {instead} instead{kept}",
-            self.fmu.path().display()
+            base.fmu.path().display()
         );
         self.taken.told = Some(why.to_owned());
-        self.warn(time, text);
+        base.warn(time, text);
+        true
     }
 
     /// What the FMU refused to take though it declares it.
-    pub(crate) fn refused_inputs(&self) -> Option<&str> {
+    pub(super) fn refused(&self) -> Option<&str> {
         self.taken.told.as_deref()
     }
 }

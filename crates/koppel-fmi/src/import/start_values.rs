@@ -6,6 +6,9 @@ use super::starts::bytes_of;
 use crate::description::{Causality, Description, Initial, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 
+/// A value that is given: the variable's place in the description, the element of an array.
+pub(super) type Given<'a> = (usize, Option<usize>, &'a Value);
+
 /// Start values of an instance.
 pub(super) struct StartValues<'a> {
     pub(super) instance: &'a str,
@@ -13,7 +16,18 @@ pub(super) struct StartValues<'a> {
     pub(super) values: &'a [(String, Value)],
 }
 
-impl StartValues<'_> {
+impl<'a> StartValues<'a> {
+    /// What is to be set: inputs, and all others.
+    pub(super) fn given(&self) -> Result<(Vec<Given<'a>>, Vec<Given<'a>>)> {
+        let mut values = Vec::new();
+        for (name, value) in self.values {
+            let (place, element) = self.find(name)?;
+            values.push((place, element, value));
+        }
+        let is_input = |given: &Given<'_>| self.description.variables[given.0].causality == Causality::Input;
+        Ok(values.into_iter().partition(is_input))
+    }
+
     /// Start values must name variables that can be set before the start, and have their type and size.
     pub(super) fn check(&self) -> Result<()> {
         for (name, value) in self.values {

@@ -1,16 +1,14 @@
 //! Start values: parameters, inputs and other variables that are set before the start.
 
 use super::access::{Access, Scratch};
+use super::binding::Binding;
 use super::ports::{Slot, exact_start, start_value};
-use super::start_values::StartValues;
-use super::{Base, Options, Value, messages};
+use super::start_values::Given;
+use super::{Options, Value, messages};
 use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 use crate::xml::hexadecimal;
 use koppel::system::Message;
-
-/// A value that is given: the variable's place in the description, the element of an array.
-pub(super) type Given<'a> = (usize, Option<usize>, &'a Value);
 
 /// The description an instance follows where it is not the FMU's own: sizes of arrays, discrete reals that are continuous, and
 /// nothing declared that is done without; `None` if the options change nothing.
@@ -97,101 +95,82 @@ pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(S
     }
 }
 
-impl Base {
-    /// Its start values and what they are for.
-    pub(super) fn start_values(&self) -> StartValues<'_> {
-        let Base { name, options, .. } = self;
-        StartValues { instance: name, description: self.description(), values: &options.start_values }
-    }
-
-    /// What is to be set: inputs, and all others.
-    pub(super) fn given_values(&self) -> Result<(Vec<Given<'_>>, Vec<Given<'_>>)> {
-        let mut values = Vec::new();
-        for (name, value) in &self.options.start_values {
-            let (place, element) = self.start_values().find(name)?;
-            values.push((place, element, value));
+/// Sets these values.
+pub(super) fn apply_all(binding: &Binding, values: &[Given<'_>]) -> Result<()> {
+    let is_structural =
+        |place: usize| binding.description().variables[place].causality == Causality::StructuralParameter;
+    if values.iter().any(|(place, ..)| is_structural(*place)) {
+        binding.called(binding.backend.enter_configuration_mode())?;
+        for (place, element, value) in values.iter().filter(|(place, ..)| is_structural(*place)) {
+            apply(binding, *place, *element, value)?;
         }
-        let is_input =
-            |given: &Given<'_>| self.description().variables[given.0].causality == Causality::Input;
-        Ok(values.into_iter().partition(is_input))
+        binding.called(binding.backend.exit_configuration_mode())?;
     }
-
-    pub(super) fn apply_start_values(&self, values: &[Given<'_>]) -> Result<()> {
-        let is_structural =
-            |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
-        if values.iter().any(|(place, ..)| is_structural(*place)) {
-            self.called(self.backend.enter_configuration_mode())?;
-            for (place, element, value) in values.iter().filter(|(place, ..)| is_structural(*place)) {
-                self.apply(*place, *element, value)?;
-            }
-            self.called(self.backend.exit_configuration_mode())?;
+    let mut done: Vec<usize> = Vec::new();
+    for (place, element, value) in values.iter().filter(|(place, ..)| !is_structural(*place)) {
+        if element.is_none() {
+            apply(binding, *place, None, value)?;
+        } else if !done.contains(place) {
+            done.push(*place);
+            let of_it = values.iter().filter(|(other, ..)| other == place);
+            apply_elements(binding, *place, of_it.map(|(_, element, value)| (*element, *value)))?;
         }
-        let mut done: Vec<usize> = Vec::new();
-        for (place, element, value) in values.iter().filter(|(place, ..)| !is_structural(*place)) {
-            if element.is_none() {
-                self.apply(*place, None, value)?;
-            } else if !done.contains(place) {
-                done.push(*place);
-                let of_it = values.iter().filter(|(other, ..)| other == place);
-                self.apply_elements(*place, of_it.map(|(_, element, value)| (*element, *value)))?;
-            }
-        }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Single elements of an array of numbers; the others keep their start values, or what a list gave them.
-    fn apply_elements<'a>(
-        &self,
-        place: usize,
-        given: impl Iterator<Item = (Option<usize>, &'a Value)>,
-    ) -> Result<()> {
-        let variable = &self.description().variables[place];
-        let elements = self.description().elements(variable) as usize;
-        let start = |element: usize| match exact_start(variable, element).map(i64::try_from) {
-            Some(Ok(number)) => Value::Integer(number),
-            _ => Value::Number(start_value(variable, element)),
+/// Single elements of an array of numbers; the others keep their start values, or what a list gave them.
+fn apply_elements<'a>(
+    binding: &Binding,
+    place: usize,
+    given: impl Iterator<Item = (Option<usize>, &'a Value)>,
+) -> Result<()> {
+    let variable = &binding.description().variables[place];
+    let elements = binding.description().elements(variable) as usize;
+    let start = |element: usize| match exact_start(variable, element).map(i64::try_from) {
+        Some(Ok(number)) => Value::Integer(number),
+        _ => Value::Number(start_value(variable, element)),
+    };
+    let mut all: Vec<Value> = (0..elements).map(start).collect();
+    if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
+        let (instance, name) = (binding.name.clone(), variable.name.clone());
+        let reason = "give all its elements as a list".to_owned();
+        return Err(Error::NotSettable { instance, name, reason }.into());
+    }
+    for (element, value) in given {
+        match (element, value) {
+            (Some(element), value) => all[element] = value.clone(),
+            (None, Value::List(list)) => all.clone_from(list),
+            _ => {}
+        }
+    }
+    apply(binding, place, None, &Value::List(all))
+}
+
+fn apply(binding: &Binding, place: usize, element: Option<usize>, value: &Value) -> Result<()> {
+    let variable = &binding.description().variables[place];
+    let values = match value {
+        Value::List(list) => list.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
+        let message = |value: &Value| match value {
+            Value::Text(text) if variable.value_type == ValueType::String => Message::Text(text.clone()),
+            value => Message::Bytes(bytes_of(value).unwrap_or_default()),
         };
-        let mut all: Vec<Value> = (0..elements).map(start).collect();
-        if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
-            return Err(self
-                .start_values()
-                .not_settable(&variable.name, "give all its elements as a list".into()));
-        }
-        for (element, value) in given {
-            match (element, value) {
-                (Some(element), value) => all[element] = value.clone(),
-                (None, Value::List(list)) => all.clone_from(list),
-                _ => {}
-            }
-        }
-        self.apply(place, None, &Value::List(all))
+        let messages: Vec<Message> = values.iter().map(message).collect();
+        return binding.called(messages::set_messages(&binding.backend, variable, messages.iter()));
     }
-
-    fn apply(&self, place: usize, element: Option<usize>, value: &Value) -> Result<()> {
-        let variable = &self.description().variables[place];
-        let values = match value {
-            Value::List(list) => list.as_slice(),
-            value => std::slice::from_ref(value),
-        };
-        if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
-            let message = |value: &Value| match value {
-                Value::Text(text) if variable.value_type == ValueType::String => Message::Text(text.clone()),
-                value => Message::Bytes(bytes_of(value).unwrap_or_default()),
-            };
-            let messages: Vec<Message> = values.iter().map(message).collect();
-            return self.called(messages::set_messages(&self.backend, variable, messages.iter()));
+    let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
+    let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
+    debug_assert!(element.is_none(), "elements are set together");
+    let mut access = Access::new(binding.description(), &slots);
+    for (place, value) in values.iter().enumerate() {
+        if let Value::Integer(number) = value {
+            access.keep_exact(place, Some((*number).into()));
         }
-        let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
-        let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
-        debug_assert!(element.is_none(), "elements are set together");
-        let mut access = Access::new(self.description(), &slots);
-        for (place, value) in values.iter().enumerate() {
-            if let Value::Integer(number) = value {
-                access.keep_exact(place, Some((*number).into()));
-            }
-        }
-        self.accessed(access.write(&self.backend, &mut Scratch::default(), &numbers), &slots)
     }
+    binding.accessed(access.write(&binding.backend, &mut Scratch::default(), &numbers), &slots)
 }
 
 /// Bytes as they are, or written in hexadecimal digits.

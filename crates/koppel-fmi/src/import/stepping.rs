@@ -1,13 +1,97 @@
 //! One communication step: inputs in, `doStep`, outputs out.
 
+use super::events::Events;
+use super::feed::{Feed, choose};
+use super::inside::Inside;
 use super::route::Route;
-use super::stairs::stair;
-use super::{Base, CoSimulation, Phase};
+use super::{Base, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Instance, Interruption, Moment, Status, StepCall, StepInfo};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
+use std::ops::{Deref, DerefMut};
 
-impl CoSimulation {
+/// Which steps under held inputs are plain: three calls and nothing between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
+    None,
+    /// Those of the one size that the FMU takes.
+    OneSize,
+    All,
+}
+
+/// An FMU that takes steps: where it stands, what it is given, what happens inside of steps.
+pub(super) struct Stepper {
+    pub(super) base: Base,
+    /// Which held steps are plain.
+    pub(super) plain: Plain,
+    pub(super) feed: Feed,
+    /// The FMU takes steps of different sizes.
+    pub(super) varies_steps: bool,
+    /// Some output may depend on an input directly.
+    pub(super) has_feed_through: bool,
+    /// If there are events to be handled.
+    pub(super) events: Option<Events>,
+    /// If outputs can be read inside a step.
+    pub(super) inside: Option<Inside>,
+    /// How often the FMU has asked for inputs inside steps.
+    pub(super) asked: u64,
+    /// Where it stands, and the size of its last step.
+    pub(super) time: f64,
+    pub(super) last_size: Option<f64>,
+    /// The one size of all calls of `doStep`, for an FMU that takes no other.
+    pub(super) only_size: Option<f64>,
+}
+
+impl Deref for Stepper {
+    type Target = Base;
+
+    #[inline]
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl DerefMut for Stepper {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
+}
+
+impl Stepper {
+    /// A step under held inputs with nothing between the calls: what most steps of most runs are.
+    #[inline(always)]
+    pub(super) fn plain_step(
+        &mut self,
+        step: &Step,
+        inputs: &[f64],
+        outputs: &mut [f64],
+    ) -> koppel::Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        self.feed.is_known = false;
+        self.capabilities.step_calls += 1;
+        let call = StepCall { time: step.start, size: step.size, never_back: self.past.is_over(step.start) };
+        match self.backend.plain_step(call, inputs, outputs) {
+            Ok(()) => Ok(()),
+            Err(interruption) => self.interrupted(*interruption, step, outputs),
+        }
+    }
+
+    pub(super) fn is_of_one_size(&self, step: &Step) -> bool {
+        self.plain == Plain::OneSize && self.only_size == Some(step.size)
+    }
+
+    /// Says in the capabilities how it is driven.
+    pub(super) fn describe(&mut self) {
+        let inputs = match self.feed.route {
+            Route::Intermediate => "intermediate update".into(),
+            Route::Derivatives { order } => format!("derivatives up to order {order}"),
+            Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
+        };
+        let events = if self.has_event_mode() { "; events handled" } else { "" };
+        self.base.describe("", "co-simulation", &format!("inputs by {inputs}{events}"));
+    }
+
     #[inline(never)]
     pub(super) fn step_with_care(
         &mut self,
@@ -47,13 +131,13 @@ impl CoSimulation {
         let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
         if has_events {
             self.mail.forget_told();
-            begin.piece.values(0.0, &mut self.next);
+            begin.piece.values(0.0, &mut self.feed.next);
             self.begin_step(step.start, 1e-9 * step.size)?;
         } else if self.phase == Phase::Initializing {
             self.exit_initialization()?;
         }
         if !has_events && !is_sampled && input.constant().is_some() {
-            self.set_inputs_at(begin)?;
+            self.feed.set_at(&mut self.base, begin)?;
             self.do_step(step.start, step.size, None)?;
             return self.get_outputs(outputs);
         }
@@ -61,7 +145,7 @@ impl CoSimulation {
             self.sample(begin, samples)?;
         }
         // Sub-steps that slopes ask for are seen anyway.
-        let is_cut = !has_events && self.route == Route::Substeps && input.constant().is_none();
+        let is_cut = !has_events && self.feed.route == Route::Substeps && input.constant().is_none();
         let nodes = if is_cut { asked_nodes(samples) } else { self.nodes(samples) };
         input.each_part(nodes, |part| -> Result<()> {
             if has_events {
@@ -72,8 +156,8 @@ impl CoSimulation {
             if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
         })?;
         if self.has_feed_through {
-            input.end_values(&mut self.next);
-            self.set_inputs()?;
+            input.end_values(&mut self.feed.next);
+            self.feed.set(&mut self.base)?;
         }
         self.get_outputs(outputs)
     }
@@ -83,26 +167,6 @@ impl CoSimulation {
     pub(super) fn nodes(&self, samples: &Samples) -> u32 {
         let is_hidden = samples.request() == Request::SolverPoints && self.inside.is_none();
         if is_hidden && self.varies_steps { self.options.substeps.max(1) } else { asked_nodes(samples) }
-    }
-
-    /// Sets the inputs as they are where a part begins.
-    pub(super) fn set_inputs_at(&mut self, part: Part<'_>) -> Result<()> {
-        part.piece.values(part.offset, &mut self.next);
-        self.set_inputs()
-    }
-
-    /// Sets `next` as inputs, unless the FMU has them.
-    #[inline]
-    pub(super) fn set_inputs(&mut self) -> Result<()> {
-        if self.knows_inputs && self.next == self.applied {
-            return Ok(());
-        }
-        let Base { inputs, backend, scratch, .. } = &mut self.base;
-        let written = inputs.write(backend, scratch, &self.next);
-        self.accessed(written, &self.slots.inputs)?;
-        self.applied.copy_from_slice(&self.next);
-        self.knows_inputs = true;
-        Ok(())
     }
 
     /// One step to its end under the inputs set, or with those of `piece` wherever the FMU asks.
@@ -139,7 +203,8 @@ impl CoSimulation {
     ) -> Result<StepInfo> {
         let step = self.begin_call(time, size)?;
         let mut samples = samples.filter(|samples| samples.request() == Request::SolverPoints);
-        let CoSimulation { inside, smooth, next, chosen, asked, taken, .. } = self;
+        let Stepper { inside, feed, asked, .. } = self;
+        let Feed { smooth, next, chosen, taken, .. } = feed;
         let mut update = |fmu: &Instance, moment: Moment| {
             *asked += u64::from(moment.set_requested);
             if let (Some(piece), Some((references, places))) =
@@ -155,7 +220,7 @@ impl CoSimulation {
             }
         };
         let done = self.base.backend.do_step_asking(step, &mut update);
-        if self.taken.is_refused() {
+        if self.feed.taken.is_refused() {
             self.do_without(time);
         }
         match done {
@@ -236,6 +301,14 @@ impl CoSimulation {
         })
     }
 
+    /// Takes another route for the inputs if the FMU has just refused one.
+    fn do_without(&mut self, time: f64) {
+        let is_bound = !self.varies_steps && self.only_size.is_some();
+        if self.feed.do_without(&mut self.base, is_bound, time) {
+            self.describe();
+        }
+    }
+
     /// Moves over a part of a piece of the inputs, the way the FMU can follow it best.
     fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let piece = part.piece;
@@ -244,19 +317,19 @@ impl CoSimulation {
             return self.advance_sampling(part, samples);
         }
         // An FMU with steps of one size gets them, whatever the slopes happen to be.
-        if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
-            self.set_inputs_at(part)?;
+        if piece.terms == 1 || self.varies_steps && part.is_constant(self.feed.next.len()) {
+            self.feed.set_at(&mut self.base, part)?;
             return self.do_step(time, part.size, None);
         }
-        match self.route {
+        match self.feed.route {
             Route::Intermediate => {
-                self.set_inputs_at(part)?;
-                self.knows_inputs = false;
+                self.feed.set_at(&mut self.base, part)?;
+                self.feed.is_known = false;
                 self.do_step(time, part.size, Some(piece))
             }
             Route::Derivatives { order } if piece.terms <= order + 1 => {
-                self.set_derivatives(part)?;
-                if self.taken.is_refused() {
+                self.feed.set_derivatives(&mut self.base, part)?;
+                if self.feed.taken.is_refused() {
                     self.do_without(time);
                     return self.advance(part, samples);
                 }
@@ -266,12 +339,12 @@ impl CoSimulation {
                 let parts = self.options.substeps.max(1);
                 for k in 0..parts {
                     let sub = part.divided(k, parts);
-                    match self.route {
-                        Route::Derivatives { .. } => self.set_chord(sub)?,
-                        _ => self.set_stair(part, (k, parts), samples.request())?,
+                    match self.feed.route {
+                        Route::Derivatives { .. } => self.feed.set_chord(&mut self.base, sub)?,
+                        _ => self.feed.set_stair(&mut self.base, part, (k, parts), samples.request())?,
                     }
                     // A first refusal, so nothing of the part is walked yet.
-                    if self.taken.is_refused() {
+                    if self.feed.taken.is_refused() {
                         self.do_without(time);
                         return self.advance(part, samples);
                     }
@@ -285,54 +358,11 @@ impl CoSimulation {
         }
     }
 
-    /// The input of one of several sub-steps over a part.
-    fn set_stair(&mut self, part: Part<'_>, (k, parts): (u32, u32), request: Request) -> Result<()> {
-        if matches!(request, Request::Nodes(_)) {
-            stair(part, k, parts, &mut self.chosen, &mut self.next);
-        } else {
-            part.divided(k, parts).mean(&mut self.next);
-        }
-        self.set_inputs()
-    }
-
-    /// Values and derivatives at the begin of a part.
-    fn set_derivatives(&mut self, part: Part<'_>) -> Result<()> {
-        self.set_inputs_at(part)?;
-        for order in 1..part.piece.terms {
-            part.derivative(order, &mut self.next);
-            self.send_derivatives(order)?;
-            if self.taken.is_refused() {
-                break;
-            }
-        }
-        self.knows_inputs = false;
-        Ok(())
-    }
-
-    /// The line with the mean and the rise of a part.
-    fn set_chord(&mut self, part: Part<'_>) -> Result<()> {
-        part.chord_start(&mut self.next);
-        self.set_inputs()?;
-        part.chord_slope(&mut self.next);
-        self.send_derivatives(1)?;
-        self.knows_inputs = false;
-        Ok(())
-    }
-
-    fn send_derivatives(&mut self, order: usize) -> Result<()> {
-        let Some((references, places)) = self.smooth.reals() else { return Ok(()) };
-        choose(&self.next, places, &mut self.chosen);
-        self.orders.clear();
-        self.orders.resize(references.len(), order as i32);
-        let given = self.base.backend.set_input_derivatives(references, &self.orders, &self.chosen);
-        self.base.called(self.taken.note(order, given))
-    }
-
     /// Adds the outputs at the end of a part.
     pub(super) fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         if self.has_feed_through {
-            part.piece.values(part.offset + part.size, &mut self.next);
-            self.set_inputs()?;
+            part.piece.values(part.offset + part.size, &mut self.feed.next);
+            self.feed.set(&mut self.base)?;
         }
         self.get_outputs(samples.push(part.piece.start + part.offset + part.size))
     }
@@ -341,10 +371,4 @@ impl CoSimulation {
 /// Parts of a step that were asked for.
 fn asked_nodes(samples: &Samples) -> u32 {
     if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 }
-}
-
-/// The values at some places.
-fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
-    chosen.clear();
-    chosen.extend(places.iter().map(|place| values[*place]));
 }

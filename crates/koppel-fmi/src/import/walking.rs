@@ -1,8 +1,8 @@
 //! A step with everything that happens inside: cut where clocks tick and where the FMU wants an event, gone on with where
 //! it returned early.
 
-use super::CoSimulation;
 use super::route::Route;
+use super::stepping::Stepper;
 use crate::error::{Error, Result};
 use crate::ffi::StepInfo;
 use koppel::signal::{Part, Samples};
@@ -10,18 +10,18 @@ use koppel::signal::{Part, Samples};
 /// Most attempts to get on that lead nowhere.
 const MAX_ATTEMPTS: usize = 100;
 
-impl CoSimulation {
+impl Stepper {
     /// Moves over a part of the inputs, with all events inside and at its end.
     #[cold]
     pub(super) fn walk(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let (piece, end) = (part.piece, part.offset + part.size);
         let margin = 1e-9 * part.size;
         let mut offset = part.offset;
-        piece.values(offset, &mut self.next);
+        piece.values(offset, &mut self.feed.next);
         if self
             .events
             .as_ref()
-            .is_some_and(|events| events.has_event_mode && events.has_new_discrete(&self.next))
+            .is_some_and(|events| events.has_event_mode && events.has_new_discrete(&self.feed.next))
         {
             self.event(piece.start + offset, margin)?;
         }
@@ -47,7 +47,7 @@ impl CoSimulation {
             if let Some(events) = &mut self.events {
                 events.time = now;
                 if events.has_event_mode && (is_event || is_due) {
-                    piece.values(offset, &mut self.next);
+                    piece.values(offset, &mut self.feed.next);
                     self.event(now, margin)?;
                 }
             }
@@ -74,21 +74,21 @@ impl CoSimulation {
             true => (info.last_successful_time - piece.start, info.event_needed),
             false => (end, info.event_needed),
         };
-        if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
-            self.set_inputs_at(part)?;
+        if piece.terms == 1 || self.varies_steps && part.is_constant(self.feed.next.len()) {
+            self.feed.set_at(&mut self.base, part)?;
             return Ok(of(self.call_step(time, part.size, None, Some(samples))?));
         }
-        if self.route == Route::Intermediate {
-            self.set_inputs_at(part)?;
-            self.knows_inputs = false;
+        if self.feed.route == Route::Intermediate {
+            self.feed.set_at(&mut self.base, part)?;
+            self.feed.is_known = false;
             return Ok(of(self.call_step(time, part.size, Some(piece), Some(samples))?));
         }
         let parts = self.options.substeps.max(1);
         for k in 0..parts {
             let sub = part.divided(k, parts);
             // Each with its own mean: whatever is cut off by an event has had what was due to it.
-            sub.mean(&mut self.next);
-            self.set_inputs()?;
+            sub.mean(&mut self.feed.next);
+            self.feed.set(&mut self.base)?;
             let info = self.call_step(piece.start + sub.offset, sub.size, None, Some(samples))?;
             if info.event_needed || info.early_return {
                 let reached = if info.early_return { of(info).0 } else { sub.offset + sub.size };
@@ -96,5 +96,32 @@ impl CoSimulation {
             }
         }
         Ok((end, false))
+    }
+
+    /// Moves over a part with samples wherever the FMU shows its outputs.
+    pub(super) fn advance_sampling(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let piece = part.piece;
+        let is_plain = piece.terms == 1 || self.varies_steps && part.is_constant(self.feed.next.len());
+        let parts =
+            if is_plain || self.feed.route == Route::Intermediate { 1 } else { self.options.substeps.max(1) };
+        for k in 0..parts {
+            let sub = part.divided(k, parts);
+            if is_plain || self.feed.route == Route::Intermediate {
+                piece.values(sub.offset, &mut self.feed.next);
+            } else {
+                sub.mean(&mut self.feed.next);
+            }
+            self.feed.set(&mut self.base)?;
+            let asked = (!is_plain && self.feed.route == Route::Intermediate).then_some(piece);
+            if asked.is_some() {
+                self.feed.is_known = false;
+            }
+            let (time, end) = (piece.start + sub.offset, piece.start + sub.offset + sub.size);
+            let info = self.call_step(time, sub.size, asked, Some(samples))?;
+            self.check_end(info, end, sub.size)?;
+        }
+        // The end belongs to the caller, who sets the inputs first where outputs follow them at once.
+        samples.forget_after(piece.start + part.offset + part.size - 1e-9 * part.size);
+        Ok(())
     }
 }

@@ -34,14 +34,14 @@ impl Body {
     pub(super) fn base(&self) -> &Base {
         match self {
             Body::CoSimulation(body) => body,
-            Body::ModelExchange(body) => &body.base,
+            Body::ModelExchange(body) => body,
         }
     }
 
     pub(super) fn base_mut(&mut self) -> &mut Base {
         match self {
             Body::CoSimulation(body) => body,
-            Body::ModelExchange(body) => &mut body.base,
+            Body::ModelExchange(body) => body,
         }
     }
 }

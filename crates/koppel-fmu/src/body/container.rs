@@ -49,7 +49,7 @@ impl Container {
     /// Reads the system file and names its variables; its FMUs do without what they are known to fail at.
     pub(crate) fn new(path: &Path, lacks: BTreeMap<String, Without>) -> Result<Container> {
         let mut session = Session::load(path, &[])?;
-        session.do_without(lacks);
+        session.fmus.lacks = lacks;
         Container::of(session)
     }
 
@@ -276,7 +276,7 @@ pub(crate) const USED: [Capability; 5] = [
 ];
 
 fn build(session: &Session, is_apart: bool) -> Result<System> {
-    Ok(if is_apart { session.build_apart(&USED)? } else { session.build()? })
+    Ok(if is_apart { session.fmus.build_apart(&session.spec, &USED)? } else { session.build()? })
 }
 
 /// The input behind a variable, in the numbers of this graph.

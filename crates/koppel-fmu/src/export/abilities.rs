@@ -36,8 +36,12 @@ impl Kept {
             kept.notes.push(format!("it has no FMU state: {error}"));
             (kept.abilities.state, kept.abilities.serialize) = (false, false);
         }
-        kept.lacks =
-            session.lacks(&USED).into_iter().filter(|(_, lack)| *lack != Without::default()).collect();
+        kept.lacks = session
+            .fmus
+            .lacks(&session.spec, &USED)
+            .into_iter()
+            .filter(|(_, lack)| *lack != Without::default())
+            .collect();
         for (name, spec) in
             session.spec.subsystems().iter().filter_map(|one| Some((&one.name, one.fmu.as_ref()?)))
         {

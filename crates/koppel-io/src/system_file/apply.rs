@@ -19,33 +19,30 @@ use super::{SystemSpec, auto, is_structure, load_structure, models, parse, run, 
 use crate::results::write_whole;
 use crate::{Error, Result};
 
-impl SystemSpec {
-    /// Writes chosen settings into the system file, or into the file of settings beside a system structure, and tells which.
-    /// The file is replaced as a whole or not at all.
-    ///
-    /// # Errors
-    ///
-    /// If the file was changed since it was read, cannot be written, or cannot say what was chosen.
-    pub fn apply(&self, path: &Path, chosen: &Candidate) -> Result<PathBuf> {
-        match is_structure(path) {
-            true => beside(path, chosen),
-            false => self.within(path, chosen),
-        }
+/// Writes chosen settings into a system file that was read as this text, or into the file of settings beside a system structure, and
+/// tells which. The file is replaced as a whole or not at all.
+///
+/// # Errors
+///
+/// If the file was changed since it was read, cannot be written, or cannot say what was chosen.
+pub fn apply(read: &SystemSpec, path: &Path, chosen: &Candidate) -> Result<PathBuf> {
+    match is_structure(path) {
+        true => beside(path, chosen),
+        false => within(read.text(), path, chosen),
     }
+}
 
-    fn within(&self, path: &Path, chosen: &Candidate) -> Result<PathBuf> {
-        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-        if text != self.text() {
-            return Err(refused(path, "it was changed since it was read", "tune it again"));
-        }
-        let edited = edited(&text, path, chosen)?;
-        let read = parse(&edited, path)?;
-        if !is_meant(&read, chosen) {
-            return Err(refused(path, "its layout leaves no place for them", "set them by hand"));
-        }
-        write_whole(path, &edited)?;
-        Ok(path.to_path_buf())
+fn within(read: &str, path: &Path, chosen: &Candidate) -> Result<PathBuf> {
+    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+    if text != read {
+        return Err(refused(path, "it was changed since it was read", "tune it again"));
     }
+    let edited = edited(&text, path, chosen)?;
+    if !is_meant(&parse(&edited, path)?, chosen) {
+        return Err(refused(path, "its layout leaves no place for them", "set them by hand"));
+    }
+    write_whole(path, &edited)?;
+    Ok(path.to_path_buf())
 }
 
 /// The structure itself is left as it is.

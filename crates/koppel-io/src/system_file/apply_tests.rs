@@ -45,7 +45,7 @@ fn applied(text: &str, chosen: &Candidate) -> String {
     let path = folder.path().join("system.toml");
     std::fs::write(&path, text).unwrap();
     let file = super::super::load(&path).unwrap_or_else(|error| panic!("{error}"));
-    file.apply(&path, chosen).unwrap_or_else(|error| panic!("{error}"));
+    apply(&file, &path, chosen).unwrap_or_else(|error| panic!("{error}"));
     let new = std::fs::read_to_string(&path).unwrap();
     let read = super::super::load(&path).unwrap();
     assert!(is_meant(&read, chosen), "{new}");
@@ -137,7 +137,7 @@ fn a_file_that_was_changed_meanwhile_is_not_written() {
     let file = super::super::load(&path).unwrap();
     let other = SYSTEM.replace("5.0", "6.0");
     std::fs::write(&path, &other).unwrap();
-    let error = file.apply(&path, &chosen(0.5, ScheduleConfig::PARALLEL, relaxed(0.3))).unwrap_err();
+    let error = apply(&file, &path, &chosen(0.5, ScheduleConfig::PARALLEL, relaxed(0.3))).unwrap_err();
     assert!(error.to_string().contains("changed since it was read"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
 }

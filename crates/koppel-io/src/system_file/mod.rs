@@ -53,7 +53,7 @@ mod tree;
 mod variant;
 mod wiring;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use koppel::diagnostic::Remark;
 use koppel::plan::Steps;
@@ -62,6 +62,7 @@ use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, FilterConfig};
 
 use crate::{Error, Result};
+pub use apply::apply;
 pub use auto::brief;
 pub use decode::decode_tagged;
 pub use document::Document;
@@ -69,6 +70,7 @@ pub use fields::Fields;
 pub use fmu::FmuSpec;
 pub use isolation::Isolating;
 pub use mistake::{Mark, Marks, Mistake, Mistakes, Span, known_names};
+pub use reads::files_read;
 pub use structure::{Exported, export, is_structure, load_structure};
 pub use subsystem::SubsystemSpec;
 pub use tree::{Entry, Node, Value};
@@ -234,6 +236,13 @@ impl SystemSpec {
     #[must_use]
     pub fn subsystems(&self) -> &[SubsystemSpec] {
         &self.subsystems
+    }
+
+    /// FMUs that the system file names, with the subsystems they are.
+    #[must_use]
+    pub fn fmus(&self) -> Vec<(String, PathBuf)> {
+        let path = |one: &SubsystemSpec| Some((one.name.clone(), one.fmu.as_ref()?.path.clone()));
+        self.subsystems.iter().filter_map(path).collect()
     }
 
     /// External signals by the input they go to.

@@ -7,7 +7,7 @@ use koppel::coupling::{
 };
 use koppel::plan::Candidate;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
-use koppel_session::Session;
+use koppel_session::{Session, monolith};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -191,7 +191,7 @@ impl Truth {
         let fine = micro.map_or(fine, |micro| micro * (fine / micro).ceil());
         let mut file = file;
         file.spec.run.step = fine;
-        if let Ok(mut run) = file.monolith(None, &[]) {
+        if let Ok(mut run) = monolith(&file, None, &[]) {
             return Truth::of(names, &mut run, &[0]);
         }
         // A non-linear algebraic loop: solved at every point of a very fine run. With Euler's method and inputs held over its own

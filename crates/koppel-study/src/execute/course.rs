@@ -8,7 +8,7 @@ use koppel::run::{Flow, Parallel, Run};
 use koppel::signal::Bounds;
 use koppel_io::results::Table;
 use koppel_io::system_file::Place;
-use koppel_session::{MONOLITH, Session};
+use koppel_session::{MONOLITH, Session, monolith};
 
 use crate::settings::ReferenceKind;
 
@@ -136,7 +136,7 @@ impl Store {
                 let session = self.system.with(values, "reference").map_err(words)?;
                 let names: Vec<String> =
                     self.signals.iter().map(|name| format!("{}.{name}", MONOLITH)).collect();
-                record(session.monolith(*solver, &self.signals).map_err(words)?, &names)
+                record(monolith(&session, *solver, &self.signals).map_err(words)?, &names)
             }
             ReferenceKind::Settings(_) => {
                 let mut session = self.system.with(values, "reference").map_err(words)?;

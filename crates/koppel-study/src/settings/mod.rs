@@ -14,7 +14,7 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-use koppel_io::system_file::{Document, Entry, Fields, Mark, Marks, Node, Span, Value as Toml};
+use koppel_io::system_file::{Document, Entry, Fields, Mark, Marks, Node, Span, Value as Toml, files_read};
 use koppel_io::{Error as Io, Result};
 use koppel_session::Session;
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ impl Study {
     #[must_use]
     pub fn reads(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.system_path.iter().cloned().collect();
-        all.extend(self.system.spec.reads());
+        all.extend(files_read(&self.system.spec));
         if let Some(Reference { kind: ReferenceKind::File { path, .. }, .. }) = &self.reference {
             all.push(path.clone());
         }

@@ -14,7 +14,7 @@
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
-//! | r_j      | what earlier nodes and known inputs make of the outputs  | `right`                 |
+//! | r_j      | what earlier nodes and known inputs make of the outputs  | `Prediction::right`     |
 //! | b_0      | how outputs follow inputs within one sub-step            | `NodeModel::direct`     |
 //! | L        | the wiring of the connections this method fills          | `Member::wires`         |
 //! | s        | what is given back of what inputs lacked                 | `Defect::known`         |
@@ -46,7 +46,6 @@ use super::review::{Notes, Review};
 use super::{Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, Trial, View, channel};
 use crate::error::Result;
 use crate::identify::{ModelConfig, ProbeNeeds, Probed};
-use crate::linalg::{Lu, Matrix};
 use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -54,6 +53,7 @@ use crate::tape::Tape;
 use defect::Handicap;
 use deviation::Coupled;
 use member::Member;
+use prediction::Prediction;
 use repetition::Repetition;
 
 /// Steps that are rehearsed at most.
@@ -62,27 +62,15 @@ const MOST_REHEARSED: u64 = 300;
 /// The method.
 pub(super) struct Vfps {
     config: VfpsConfig,
-    /// Parts of a step.
-    parts: usize,
     /// How often subsystems were excited with other ranges, and whether the number of parts is settled.
     rounds: u32,
     is_settled: bool,
     probed: Vec<Probed>,
     /// Sub-steps of all experiments.
     probing: u64,
-    members: Vec<Member>,
-    /// The communication step the models are made for.
-    size: f64,
+    prediction: Prediction,
     /// Of the step under way, or the one that has ended.
     last: Step,
-    /// Inputs it fills, in ascending order.
-    inputs: Vec<InputId>,
-    /// What they are given at nodes 0..=m of the step ahead, without external signals: input by input.
-    nodes: Vec<f64>,
-    /// I - b_0 L, and r_j.
-    matrix: Matrix,
-    lu: Lu,
-    right: Vec<f64>,
     quality: Vec<f64>,
     phase: PhaseKind,
     notes: Notes,
@@ -98,20 +86,13 @@ pub(super) struct Vfps {
 impl Vfps {
     pub(super) fn new(config: VfpsConfig) -> Self {
         Vfps {
-            parts: config.nodes.at_first(),
+            prediction: Prediction::new(config.nodes.at_first()),
             rounds: 0,
             is_settled: config.nodes != Nodes::Auto,
             config,
             probed: Vec::new(),
             probing: 0,
-            members: Vec::new(),
-            size: 0.0,
             last: Step { index: 0, start: 0.0, size: 0.0 },
-            inputs: Vec::new(),
-            nodes: Vec::new(),
-            matrix: Matrix::zeros(0, 0),
-            lu: Lu::default(),
-            right: Vec::new(),
             quality: Vec::new(),
             phase: PhaseKind::Full,
             notes: Notes::default(),
@@ -125,56 +106,43 @@ impl Vfps {
 
     /// Starts with these models, to fill these inputs.
     fn build(&mut self, view: &View<'_>, probed: &[Probed], inputs: &[InputId]) {
-        self.size = view.step.size;
+        self.prediction.build(view, probed, inputs);
+        let (outputs, parts) = (view.graph.outputs(), self.prediction.parts);
         self.last = view.step;
-        self.inputs = inputs.to_vec();
-        self.members = probed
-            .iter()
-            .enumerate()
-            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.parts))
-            .collect();
-        let ranges: Vec<f64> = self.members.iter().flat_map(Member::output_ranges).copied().collect();
-        self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
-        let outputs = view.graph.outputs();
-        self.nodes = vec![0.0; inputs.len() * (self.parts + 1)];
-        self.matrix = Matrix::identity(outputs);
-        self.lu = Lu::default();
-        // Room for the factors, whatever the models.
-        let _ = self.lu.refactor(&self.matrix);
-        self.right = vec![0.0; outputs];
         self.quality = vec![f64::NAN; view.graph.len()];
         self.phase = PhaseKind::Full;
         self.notes = Notes::new(view.graph.len());
         self.coupled = Coupled::new(outputs);
-        self.repetition.make_room(&self.nodes, inputs.len() * self.parts);
-        self.seen = vec![0.0; outputs * self.parts];
+        self.repetition.make_room(&self.prediction.nodes, inputs.len() * parts);
+        self.seen = vec![0.0; outputs * parts];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];
     }
 
-    fn is_whole(&self, size: f64) -> bool {
-        (size - self.size).abs() <= 1e-9 * self.size
-    }
-
     /// What the step that has ended tells.
     fn learn(&mut self) {
-        let whole = self.is_whole(self.last.size);
-        let share = self.last.size / self.size;
-        self.members.iter_mut().filter(|member| member.has_moved).for_each(Member::widen_extents);
-        if whole && self.members.iter().all(|member| member.has_moved) {
+        let whole = self.prediction.is_whole(self.last.size);
+        let share = self.last.size / self.prediction.size;
+        self.prediction.members.iter_mut().filter(|member| member.has_moved).for_each(Member::widen_extents);
+        if whole && self.prediction.members.iter().all(|member| member.has_moved) {
             let width = self.now.len();
-            self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
-            self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
-            estimate::advance(&mut self.coupled, &mut self.members, self.parts, &mut self.quality);
+            self.prediction.members.iter().for_each(|member| member.tell(&mut self.seen, width));
+            self.prediction.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
+            estimate::advance(
+                &mut self.coupled,
+                &mut self.prediction.members,
+                self.prediction.parts,
+                &mut self.quality,
+            );
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
                 PhaseKind::Modified => Handicap::Less,
                 _ => Handicap::Full,
             };
-            self.members.iter_mut().for_each(|member| member.choose_plan(handicap));
+            self.prediction.members.iter_mut().for_each(|member| member.choose_plan(handicap));
         }
-        for member in &mut self.members {
+        for member in &mut self.prediction.members {
             if !std::mem::take(&mut member.has_moved) {
                 continue;
             }
@@ -198,10 +166,10 @@ impl Coupling for Vfps {
         Needs {
             depth: 1,
             terms: 2,
-            pieces: self.parts,
-            samples: Some(Request::Nodes(self.parts as u32)),
+            pieces: self.prediction.parts,
+            samples: Some(Request::Nodes(self.prediction.parts as u32)),
             steps: StepNeeds::OneSize("its subsystems are excited for one"),
-            probe: Some(ProbeNeeds { nodes: self.parts }),
+            probe: Some(ProbeNeeds { nodes: self.prediction.parts }),
             repeats: self.config.trials > 1,
             ..Needs::default()
         }
@@ -216,8 +184,8 @@ impl Coupling for Vfps {
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.learn();
-        let share = self.last.size / self.size;
-        for (member, has_jumped) in self.members.iter_mut().zip(view.has_jumped) {
+        let share = self.last.size / self.prediction.size;
+        for (member, has_jumped) in self.prediction.members.iter_mut().zip(view.has_jumped) {
             if *has_jumped {
                 member.follow_jump(view);
             }
@@ -228,26 +196,22 @@ impl Coupling for Vfps {
                 *now = *newest;
             }
         }
-        self.members.iter_mut().for_each(|member| member.aim(&self.now, &self.rise));
+        self.prediction.members.iter_mut().for_each(|member| member.aim(&self.now, &self.rise));
         self.last = view.step;
-        let is_learning = self.phase != PhaseKind::Hold && self.members.iter().any(Member::is_learning);
+        let is_learning =
+            self.phase != PhaseKind::Hold && self.prediction.members.iter().any(Member::is_learning);
         let phase = if is_learning { PhaseKind::Learning } else { self.phase };
         self.notes.note(view.step.start, &self.quality, phase);
         self.repetition.begin();
-        if self.predict_somehow(view) {
-            self.plan(view);
-        } else {
-            self.plan_arrivals(view);
-        }
+        self.prediction.plan(view);
         Ok(())
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        let m = self.parts;
+        let m = self.prediction.parts;
         let tau = view.step.size / m as f64;
         for input in inputs {
-            let Ok(at) = self.inputs.binary_search(input) else { continue };
-            let nodes = &self.nodes[at * (m + 1)..][..=m];
+            let Some(nodes) = self.prediction.nodes_of(*input) else { continue };
             for piece in 0..m {
                 let slope = (nodes[piece + 1] - nodes[piece]) / tau;
                 super::write(out.piece(*input, piece), [nodes[piece], slope]);
@@ -257,7 +221,7 @@ impl Coupling for Vfps {
     }
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
-        self.members[subsystem].note(view, samples);
+        self.prediction.members[subsystem].note(view, samples);
         Ok(())
     }
 
@@ -270,7 +234,7 @@ impl Coupling for Vfps {
         tape.numbers(&mut self.quality);
         tape.values(&mut self.now);
         tape.values(&mut self.rise);
-        self.members.iter_mut().for_each(|member| member.state(tape));
+        self.prediction.members.iter_mut().for_each(|member| member.state(tape));
     }
 
     fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
@@ -286,17 +250,18 @@ impl ModelBased for Vfps {
     fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
         self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
         self.build(view, &probed, &wired(view));
-        let rehearsal = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
+        let rehearsal = self.prediction.rehearse(view, &probed, steps.min(MOST_REHEARSED));
         self.probed = probed;
         if self.rounds == 0 && rehearsal.ranges.is_some() {
             self.rounds += 1;
             return rehearsal.ranges;
         }
         if !std::mem::replace(&mut self.is_settled, true) {
-            let parts = rehearsal.cut.map_or(self.parts, |cut| nodes::wanted(cut, rehearsal.are_linear));
-            if parts != self.parts {
-                self.parts = parts;
-                return Some(self.members.iter().flat_map(Member::output_ranges).copied().collect());
+            let parts =
+                rehearsal.cut.map_or(self.prediction.parts, |cut| nodes::wanted(cut, rehearsal.are_linear));
+            if parts != self.prediction.parts {
+                self.prediction.parts = parts;
+                return Some(self.prediction.ranges());
             }
         }
         None
@@ -343,7 +308,7 @@ impl Report for Vfps {
 
     fn channel(&self, _view: &View<'_>, index: usize) -> f64 {
         let mean = |of: fn(&Member) -> f64| {
-            let fed = self.members.iter().filter(|member| !member.wires.is_empty());
+            let fed = self.prediction.members.iter().filter(|member| !member.wires.is_empty());
             fed.clone().map(of).sum::<f64>() / fed.count().max(1) as f64
         };
         channel::common_value(index, f64::from(self.phase as u8), &self.quality).unwrap_or_else(|rest| {

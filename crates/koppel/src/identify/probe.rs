@@ -17,19 +17,19 @@ mod held;
 mod past;
 mod poles;
 mod ranges;
-mod rewind;
 mod store;
+mod subject;
 
 pub use held::Look;
 pub use ranges::{Known, Origin, Range};
 pub use store::{Answer, Asked, Memory, ProbeStore, Question};
+pub use subject::{Place, Subject};
 
 use super::node_fit::{Experiment, NodeFit, fit};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::signal::{Request, Samples, Segment, Step};
-use crate::system::{Subsystem, VariableId};
+use crate::system::Subsystem;
 use excitation::excite;
-use rewind::Rewind;
 use serde::{Deserialize, Serialize};
 
 /// Steps of one experiment.
@@ -93,40 +93,14 @@ impl Probed {
 
 /// One subsystem at the start of its run.
 pub struct Probe<'a> {
-    subsystem: &'a mut dyn Subsystem,
-    place: Place<'a>,
+    /// What is excited.
+    pub subject: Subject<'a>,
     memory: Option<Memory<'a>>,
-    /// Nothing until it moves.
-    rewind: Option<Rewind>,
     samples: Samples,
     offsets: Vec<f64>,
     coefficients: Vec<f64>,
-    outputs: Vec<f64>,
+    /// Outputs at all nodes with inputs at rest.
     free: Vec<f64>,
-    steps: u64,
-    /// Why the last experiment did not come to its end.
-    failure: Option<Box<Error>>,
-}
-
-/// Where a subsystem stands.
-#[derive(Clone, Debug)]
-pub struct Place<'a> {
-    /// The start of the run.
-    pub start: f64,
-    /// The communication step.
-    pub size: f64,
-    /// Nodes per step.
-    pub nodes: usize,
-    /// All its inputs at the start.
-    pub rest: &'a [f64],
-    /// Its outputs at the start.
-    pub outputs: &'a [f64],
-    /// Which of the inputs are excited.
-    pub inputs: Vec<usize>,
-    /// What was set after it was initialised.
-    pub settings: Vec<(VariableId, f64)>,
-    /// True if it is a copy, which is not even initialised.
-    pub is_copy: bool,
 }
 
 impl<'a> Probe<'a> {
@@ -134,53 +108,28 @@ impl<'a> Probe<'a> {
     pub fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>, memory: Option<Memory<'a>>) -> Self {
         let (outputs, nodes) = (place.outputs.len(), place.nodes);
         let mut probe = Probe {
-            subsystem,
             memory,
-            rewind: None,
             samples: Samples::new(Request::Nodes(nodes as u32), outputs),
             offsets: (0..nodes).map(|p| place.size * p as f64 / nodes as f64).collect(),
             coefficients: Vec::new(),
-            outputs: vec![0.0; outputs],
             free: Vec::new(),
-            steps: 0,
-            failure: None,
-            place,
+            subject: Subject::new(subsystem, place),
         };
         let found = probe.ask(Asked::AtRest, |probe| {
-            let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.place.inputs.len()];
+            let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.subject.place.inputs.len()];
             probe.experiment(&at_rest, STEPS).map(Answer::AtRest)
         });
         match found {
             Ok(Answer::AtRest(free)) => probe.free = free,
             Ok(_) => {}
-            Err(error) => probe.failure = Some(error),
+            Err(error) => probe.subject.failure = Some(error),
         }
         probe
     }
 
-    /// Why it cannot be excited, in words.
-    pub fn lack(&self) -> Option<String> {
-        self.failure.as_ref().map(|failure| failure.to_string())
-    }
-
-    /// True if it was not moved: all that was asked was known.
-    pub fn is_recalled(&self) -> bool {
-        self.rewind.is_none()
-    }
-
-    /// Steps between nodes that were taken.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Calls of its own stepping function so far, if it counts them.
-    pub fn step_calls(&self) -> Option<u64> {
-        self.subsystem.capabilities().counted_steps()
-    }
-
     /// The answer that was kept, or else the one `find` gives, which is kept unless something went wrong.
     fn ask(&mut self, asked: Asked, find: impl FnOnce(&mut Self) -> Result<Answer>) -> Result<Answer> {
-        let question = self.memory.as_ref().map(|memory| memory.question(&self.place, asked));
+        let question = self.memory.as_ref().map(|memory| memory.question(&self.subject.place, asked));
         let store = self.memory.as_ref().map(|memory| memory.store);
         if let (Some(store), Some(question)) = (store, &question)
             && let Some(answer) = store.recall(question)
@@ -188,7 +137,7 @@ impl<'a> Probe<'a> {
             return Ok(answer);
         }
         let answer = find(self)?;
-        if let (Some(store), Some(question), None) = (store, &question, &self.failure) {
+        if let (Some(store), Some(question), None) = (store, &question, &self.subject.failure) {
             store.keep(question, &answer);
         }
         Ok(answer)
@@ -197,18 +146,20 @@ impl<'a> Probe<'a> {
     /// Outputs at all nodes under inputs that deviate from rest by `moves`, a row per node; ends early where the subsystem
     /// does, or fails.
     fn experiment(&mut self, moves: &[f64], steps: usize) -> Result<Vec<f64>> {
-        self.stand_at_start()?;
-        let (nodes, width) = (self.place.nodes, self.place.inputs.len());
-        let mut seen = Vec::with_capacity((steps * nodes + 1) * self.outputs.len());
+        self.subject.stand_at_start()?;
+        let (nodes, width) = (self.subject.place.nodes, self.subject.place.inputs.len());
+        let mut seen = Vec::with_capacity((steps * nodes + 1) * self.subject.outputs.len());
         for k in 0..steps {
-            let size = self.place.size;
-            let step = Step { index: k as u64, start: self.place.start + k as f64 * size, size };
+            let size = self.subject.place.size;
+            let step = Step { index: k as u64, start: self.subject.place.start + k as f64 * size, size };
             self.lines(&moves[k * nodes * width..], size / nodes as f64);
-            let inputs = self.place.rest.len();
+            let inputs = self.subject.place.rest.len();
             let segment = Segment::from_parts(&step, inputs, 2, &self.offsets, &self.coefficients);
-            self.steps += nodes as u64;
-            if let Err(error) = self.subsystem.step(&step, &segment, &mut self.outputs, &mut self.samples) {
-                self.failure = Some(error);
+            self.subject.steps += nodes as u64;
+            if let Err(error) =
+                self.subject.subsystem.step(&step, &segment, &mut self.subject.outputs, &mut self.samples)
+            {
+                self.subject.failure = Some(error);
                 return Ok(seen);
             }
             if self.samples.times().len() != nodes + 1 {
@@ -227,7 +178,7 @@ impl<'a> Probe<'a> {
 
     /// The inputs of one step: lines between the nodes in the first rows of `moves`.
     fn lines(&mut self, moves: &[f64], size: f64) {
-        let Place { rest, inputs, nodes, .. } = &self.place;
+        let Place { rest, inputs, nodes, .. } = &self.subject.place;
         self.coefficients.clear();
         for node in 0..*nodes {
             let first = self.coefficients.len();
@@ -244,7 +195,7 @@ impl<'a> Probe<'a> {
     /// subsystem did not come to the end.
     fn largest_move(&self, seen: &[f64], steps: usize, ranges: &[f64]) -> f64 {
         let n = ranges.len();
-        let wanted = (steps * self.place.nodes + 1) * n;
+        let wanted = (steps * self.subject.place.nodes + 1) * n;
         if seen.len() < wanted || self.free.len() < wanted {
             return f64::INFINITY;
         }
@@ -298,7 +249,7 @@ impl<'a> Probe<'a> {
         (inputs, amplitude): (&[f64], f64),
         outputs: &[f64],
     ) -> Result<(Experiment, f64)> {
-        let moves = excite(number, inputs, amplitude, self.place.nodes, steps);
+        let moves = excite(number, inputs, amplitude, self.subject.place.nodes, steps);
         let seen = self.experiment(&moves, steps)?;
         let largest = self.largest_move(&seen, steps, outputs);
         let inputs = moves.iter().enumerate().map(|(i, u)| u / inputs[i % inputs.len()]).collect();
@@ -324,7 +275,7 @@ impl<'a> Probe<'a> {
         if !data.is_empty() {
             let (more, largest) = self.excited(1000 + TRIALS, TRIAL_STEPS, strength, outputs)?;
             data.push(more);
-            let quick = || fit(outputs.len(), inputs.len(), &data, self.place.nodes);
+            let quick = || fit(outputs.len(), inputs.len(), &data, self.subject.place.nodes);
             found = largest.is_finite().then(quick).flatten().filter(|fit| fit.error <= EXACT);
         }
         if found.is_none() {
@@ -333,27 +284,29 @@ impl<'a> Probe<'a> {
                 let (experiment, largest) = self.excited(number, STEPS, strength, outputs)?;
                 data.extend(largest.is_finite().then_some(experiment));
             }
-            found = fit(outputs.len(), inputs.len(), &data, self.place.nodes);
+            found = fit(outputs.len(), inputs.len(), &data, self.subject.place.nodes);
         }
         let fit = found;
         let free = self.scaled_outputs(&self.free, outputs);
-        let past =
-            fit.as_ref().map(|fit| past::before_start(fit, &free, self.place.nodes)).unwrap_or_default();
+        let past = fit
+            .as_ref()
+            .map(|fit| past::before_start(fit, &free, self.subject.place.nodes))
+            .unwrap_or_default();
         let reason = fit.is_none().then(|| self.why(data.len()));
         Ok(Probed {
-            inputs: self.place.inputs.clone(),
+            inputs: self.subject.place.inputs.clone(),
             input_ranges: inputs.to_vec(),
             output_ranges: outputs.to_vec(),
             fit,
             past,
-            steps: self.steps,
+            steps: self.subject.steps,
             amplitude,
             reason,
         })
     }
 
     fn why(&self, experiments: usize) -> String {
-        let last = self.failure.as_ref().map(|failure| format!(" (the last failure: {failure})"));
+        let last = self.subject.failure.as_ref().map(|failure| format!(" (the last failure: {failure})"));
         format!(
             "{experiments} of {EXPERIMENTS} experiments came to an end, too few to fit a model to{}",
             last.unwrap_or_default()
@@ -363,6 +316,9 @@ impl<'a> Probe<'a> {
     /// Deviations from the start relative to the ranges.
     fn scaled_outputs(&self, seen: &[f64], ranges: &[f64]) -> Vec<f64> {
         let n = ranges.len();
-        seen.iter().enumerate().map(|(i, y)| (y - self.place.outputs[i % n]) / ranges[i % n]).collect()
+        seen.iter()
+            .enumerate()
+            .map(|(i, y)| (y - self.subject.place.outputs[i % n]) / ranges[i % n])
+            .collect()
     }
 }

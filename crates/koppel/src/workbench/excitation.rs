@@ -169,7 +169,7 @@ impl<'a> Candidate<'a> {
         let memory = store.zip(identity).map(|(store, identity)| Memory { store, identity });
         let outputs = place.outputs;
         let probe = Probe::new(slot.subsystem.as_mut(), place, memory);
-        new.reason = probe.lack();
+        new.reason = probe.subject.lack();
         new.known =
             if new.reason.is_none() { probe.ranges_at_rest(&nominal) } else { declared(&nominal, outputs) };
         new.probe = Some(probe);
@@ -208,7 +208,7 @@ impl<'a> Candidate<'a> {
 
     /// Puts it back where it was.
     pub(super) fn leave(&mut self) -> Result<()> {
-        self.probe.as_mut().map_or(Ok(()), Probe::rewind)
+        self.probe.as_mut().map_or(Ok(()), |probe| probe.subject.rewind())
     }
 
     /// What an attempt finds, or why nothing; an error if the subsystem cannot be put back.
@@ -231,11 +231,11 @@ impl<'a> Candidate<'a> {
     fn work(&self) -> Work {
         let Some(probe) = &self.probe else { return Work::default() };
         let counted =
-            self.calls_before.zip(probe.step_calls()).map(|(before, now)| now.saturating_sub(before));
+            self.calls_before.zip(probe.subject.step_calls()).map(|(before, now)| now.saturating_sub(before));
         Work {
             seconds: self.seconds,
-            step_calls: counted.unwrap_or(probe.steps()),
-            from_cache: probe.is_recalled(),
+            step_calls: counted.unwrap_or(probe.subject.steps()),
+            from_cache: probe.subject.is_recalled(),
         }
     }
 }

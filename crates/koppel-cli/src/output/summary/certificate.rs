@@ -3,65 +3,61 @@
 use koppel::analysis::{Band, Certificate, Evidence, SignalError, Worth};
 
 use super::super::{Grid, significant};
-use super::Summary;
 
 /// Outputs in the table.
 const SIGNALS: usize = 6;
 
-impl Summary {
-    /// The verdict, what it rests on, and what looks wrong.
-    pub(super) fn certificate_facts(&self) -> Vec<(&'static str, String)> {
-        let Some(told) = &self.certificate else { return Vec::new() };
-        let verdict = match told.verdict {
-            Worth::Trusted => "trusted",
-            Worth::Doubtful => "doubtful",
-            Worth::Wrong => "wrong",
-        };
-        let mut facts = vec![("certificate", format!("{verdict}: {}{}", told.reason, self.evidence(told)))];
-        if let Some(bond) = told.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
-            && bond.energy > 0.0
-        {
-            let share = percent(bond.residual / bond.energy);
-            let (forth, back) = (&bond.forth, &bond.back);
-            facts.push(("residual power", format!("{share} of what passes {forth} and {back}")));
-        }
-        facts.extend(told.signs.iter().map(|sign| ("sign", sign.clone())));
-        facts
+/// The verdict, what it rests on, and what looks wrong. Steps that adapt have no half, so no second run tells more.
+pub(super) fn facts(told: &Certificate, is_adapting: bool) -> Vec<(&'static str, String)> {
+    let verdict = match told.verdict {
+        Worth::Trusted => "trusted",
+        Worth::Doubtful => "doubtful",
+        Worth::Wrong => "wrong",
+    };
+    let evidence = evidence(told, is_adapting);
+    let mut facts = vec![("certificate", format!("{verdict}: {}{evidence}", told.reason))];
+    if let Some(bond) = told.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
+        && bond.energy > 0.0
+    {
+        let share = percent(bond.residual / bond.energy);
+        let (forth, back) = (&bond.forth, &bond.back);
+        facts.push(("residual power", format!("{share} of what passes {forth} and {back}")));
     }
+    facts.extend(told.signs.iter().map(|sign| ("sign", sign.clone())));
+    facts
+}
 
-    /// Errors of the outputs, the largest first.
-    pub(in crate::output) fn output_errors(&self) -> Grid {
-        let mut grid =
-            Grid::new(&["output", "estimated error", "of its range, between", "largest", "at t/s"]);
-        let errors = self.certificate.iter().flat_map(|told| &told.error);
-        for error in errors.filter(|error| error.relative.error > 0.0).take(SIGNALS) {
-            let SignalError { signal, unit, relative, largest, time } = error;
-            let Band { low, error, high } = relative;
-            let high = if high.is_finite() { format!("and {}", percent(*high)) } else { "and more".into() };
-            let unit = unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
-            let largest = format!("{} {unit}", significant(*largest, 3)).trim_end().to_owned();
-            let between = format!("{} {high}", percent(*low));
-            grid.row([signal.clone(), percent(*error), between, largest, significant(*time, 6)]);
-        }
-        grid
+/// Errors of the outputs, the largest first.
+pub(super) fn errors(told: Option<&Certificate>) -> Grid {
+    let mut grid = Grid::new(&["output", "estimated error", "of its range, between", "largest", "at t/s"]);
+    let errors = told.iter().flat_map(|told| &told.error);
+    for error in errors.filter(|error| error.relative.error > 0.0).take(SIGNALS) {
+        let SignalError { signal, unit, relative, largest, time } = error;
+        let Band { low, error, high } = relative;
+        let high = if high.is_finite() { format!("and {}", percent(*high)) } else { "and more".into() };
+        let unit = unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
+        let largest = format!("{} {unit}", significant(*largest, 3)).trim_end().to_owned();
+        let between = format!("{} {high}", percent(*low));
+        grid.row([signal.clone(), percent(*error), between, largest, significant(*time, 6)]);
     }
+    grid
+}
 
-    /// What the error is known from, or would be.
-    fn evidence(&self, told: &Certificate) -> &'static str {
-        match told.evidence {
-            Evidence::LinearModel => " (from the defects of the connections)",
-            Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
-            Evidence::LearnedModel => {
-                " (from the defects of the connections, through models of what was seen of the subsystems)"
-            }
-            Evidence::SecondRun => " (from a second run at half the step)",
-            // Steps that adapt have no half, and a run that failed does so again.
-            Evidence::None if self.step_sizes.is_some() || told.verdict == Worth::Wrong => "",
-            Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
-                "; `koppel run --second-run` tells it"
-            }
-            Evidence::None => "",
+/// What the error is known from, or would be.
+fn evidence(told: &Certificate, is_adapting: bool) -> &'static str {
+    match told.evidence {
+        Evidence::LinearModel => " (from the defects of the connections)",
+        Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
+        Evidence::LearnedModel => {
+            " (from the defects of the connections, through models of what was seen of the subsystems)"
         }
+        Evidence::SecondRun => " (from a second run at half the step)",
+        // A run that failed does so again.
+        Evidence::None if is_adapting || told.verdict == Worth::Wrong => "",
+        Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
+            "; `koppel run --second-run` tells it"
+        }
+        Evidence::None => "",
     }
 }
 

@@ -2,11 +2,32 @@
 
 use super::super::unconnected::defaults_grid;
 use super::super::{Grid, SHOWN, duration, significant};
-use super::{CouplingError, Summary, Work, seconds};
+use super::{CouplingError, Summary, Work, certificate, models, seconds};
+
+/// A table of a summary.
+pub(in crate::output) struct Titled {
+    pub(in crate::output) title: &'static str,
+    pub(in crate::output) grid: Grid,
+    pub(in crate::output) note: Option<&'static str>,
+}
 
 impl Summary {
+    /// All tables that have rows.
+    pub(in crate::output) fn tables(&self) -> Vec<Titled> {
+        let all = [
+            ("Where the time went", self.work(), self.work_note()),
+            ("Coupling errors", self.errors(), None),
+            ("Estimated errors of outputs", certificate::errors(self.certificate.as_ref()), None),
+            ("Models", models::qualities(self.models.as_ref()), None),
+            ("Iterated loops", self.iterations(), None),
+            ("Unconnected inputs", defaults_grid(&self.unconnected_inputs), None),
+        ];
+        let all = all.into_iter().filter(|(_, grid, _)| !grid.is_empty());
+        all.map(|(title, grid, note)| Titled { title, grid, note }).collect()
+    }
+
     /// Where the time went.
-    pub(in crate::output) fn work(&self) -> Grid {
+    fn work(&self) -> Grid {
         let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
         let share = |s: f64| percent(s / self.wall_seconds.max(1e-9), 1e-6);
         let waiting = self.realtime.iter().map(|_| ("(waiting)", self.waiting_seconds));
@@ -34,13 +55,13 @@ impl Summary {
     }
 
     /// What is to be known of these times.
-    pub(in crate::output) fn work_note(&self) -> Option<&'static str> {
+    fn work_note(&self) -> Option<&'static str> {
         let note = "subsystems moved at the same time: their times may add up to more than the wall time, and the engine's own is not known";
         self.engine_seconds.is_none().then_some(note)
     }
 
     /// Largest coupling errors.
-    pub(in crate::output) fn errors(&self) -> Grid {
+    fn errors(&self) -> Grid {
         let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
         let mut errors: Vec<&CouplingError> = self.connections.iter().collect();
         if errors.len() > SHOWN {
@@ -58,7 +79,7 @@ impl Summary {
     }
 
     /// Iterated loops.
-    pub(in crate::output) fn iterations(&self) -> Grid {
+    fn iterations(&self) -> Grid {
         let mut grid =
             Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
         for l in &self.loops {
@@ -70,11 +91,6 @@ impl Summary {
             grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
         }
         grid
-    }
-
-    /// Unconnected inputs.
-    pub(in crate::output) fn defaults(&self) -> Grid {
-        defaults_grid(&self.unconnected_inputs)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Events: into event mode, iteration to a new fixed point, back to continuous time.
 
-use super::{Mode, ModelExchange};
+use super::stepping::{Integrator, Mode};
 use crate::error::{Error, Result};
 
-impl ModelExchange {
+impl Integrator {
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {
         if self.mode == Mode::Continuous {
             self.base.called(self.base.backend.enter_event_mode())?;
@@ -32,13 +32,13 @@ impl ModelExchange {
     /// to continuous time.
     pub(super) fn event(&mut self) -> Result<()> {
         if self.is_fresh {
-            self.base.start_clocks(self.time)?;
+            self.base.clockwork.start(&self.base.binding, self.time)?;
         }
         let active = self.base.tick(self.time, 4.0 * f64::EPSILON * self.time.abs())?;
         self.base.write_clocked(&active, &self.applied)?;
         let info = self.base.iterate_event(self.time)?;
         self.set_next_event(info.next_event);
-        self.base.follow_clocks(&active, self.time)?;
+        self.base.clockwork.follow(&self.base.binding, &active, self.time)?;
         self.base.called(self.base.backend.enter_continuous_time_mode())?;
         self.mode = Mode::Continuous;
         let is_first = std::mem::take(&mut self.is_fresh);

@@ -10,7 +10,8 @@
 //!
 //! with states in units of their nominal values.
 
-use super::{Mode, ModelExchange};
+use super::ModelExchange;
+use super::stepping::Mode;
 use crate::error::Result;
 use crate::import::Phase;
 use crate::import::matrices::{
@@ -68,10 +69,11 @@ impl ModelExchange {
             }
             Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
         });
-        self.base.note_model(ModelSource::Found(match &self.linearization.trust {
+        let source = match &self.linearization.trust {
             Trust::Held => "directional derivatives".into(),
             trust => format!("finite differences{}", trust.complaint()),
-        }));
+        };
+        self.note_model(ModelSource::Found(source));
         found
     }
 
@@ -84,17 +86,18 @@ impl ModelExchange {
 
     fn rates_here(&mut self, room: &mut Room, rates: &mut [f64]) -> Result<()> {
         let Room { states, moved, derivatives: dx, change, above, below, .. } = room;
-        dx.resize(self.x.len(), 0.0);
-        self.base.called(self.base.backend.get_derivatives(dx))?;
+        dx.resize(self.integrator.x.len(), 0.0);
+        self.called(self.backend.get_derivatives(dx))?;
         if let (Trust::Held, Some(unknowns)) = (&self.linearization.trust, &self.linearization.unknowns) {
-            return unknowns.rates(&self.base, dx, change, rates);
+            return unknowns.rates(self, dx, change, rates);
         }
-        let speed = dx.iter().zip(&self.scales).fold(0.0_f64, |most, (dx, s)| most.max((dx / s).abs()));
+        let speed =
+            dx.iter().zip(&self.integrator.scales).fold(0.0_f64, |most, (dx, s)| most.max((dx / s).abs()));
         if speed == 0.0 {
             rates.fill(0.0);
             return Ok(());
         }
-        let size = self.x.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
+        let size = self.integrator.x.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
         let tau = f64::EPSILON.cbrt() * size / speed;
         for (by, outputs) in [(tau, &mut *above), (-tau, &mut *below)] {
             moved.clear();
@@ -109,13 +112,12 @@ impl ModelExchange {
 
     /// Writes how fast its states change; false if they are not those of its model.
     pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        if self.x.len() != rates.len() {
+        if self.integrator.x.len() != rates.len() {
             return Ok(false);
         }
         let mut room = std::mem::take(&mut self.linearization.room);
-        let done = self.while_placed(inputs, &mut room, |fmu, _| {
-            fmu.base.called(fmu.base.backend.get_derivatives(rates))
-        });
+        let done =
+            self.while_placed(inputs, &mut room, |fmu, _| fmu.called(fmu.backend.get_derivatives(rates)));
         self.linearization.room = room;
         done?;
         Ok(true)
@@ -128,32 +130,32 @@ impl ModelExchange {
         room: &mut Room,
         ask: impl FnOnce(&mut ModelExchange, &mut Room) -> Result<T>,
     ) -> Result<T> {
-        self.next.copy_from_slice(inputs);
-        if self.base.phase == Phase::Initializing {
-            self.leave_initialization(self.time)?;
+        self.integrator.next.copy_from_slice(inputs);
+        if self.phase == Phase::Initializing {
+            self.integrator.leave_initialization(self.integrator.time)?;
         }
-        if self.mode == Mode::Event {
-            self.write_inputs()?;
-            self.event()?;
-            self.settled.copy_from_slice(&self.next);
+        if self.integrator.mode == Mode::Event {
+            self.integrator.write_inputs()?;
+            self.integrator.event()?;
+            self.integrator.settled.copy_from_slice(&self.integrator.next);
         }
-        room.inputs.clone_from(&self.applied);
+        room.inputs.clone_from(&self.integrator.applied);
         room.states.clear();
-        room.states.extend(self.x.iter().zip(&self.scales).map(|(x, scale)| x * scale));
+        room.states.extend(self.integrator.x.iter().zip(&self.integrator.scales).map(|(x, scale)| x * scale));
         // Others would need an event.
-        self.discrete.iter().for_each(|place| self.next[*place] = room.inputs[*place]);
-        let answer = self.write_inputs().and_then(|()| ask(self, room));
-        self.next.copy_from_slice(&room.inputs);
-        let inputs_back = self.write_inputs();
-        let states_back = self.base.called(self.base.backend.set_states(&room.states));
+        self.integrator.discrete.iter().for_each(|place| self.integrator.next[*place] = room.inputs[*place]);
+        let answer = self.integrator.write_inputs().and_then(|()| ask(self, room));
+        self.integrator.next.copy_from_slice(&room.inputs);
+        let inputs_back = self.integrator.write_inputs();
+        let states_back = self.called(self.backend.set_states(&room.states));
         let answer = answer?;
         inputs_back.and(states_back).map(|()| answer)
     }
 
     fn directional_matrices(&self) -> Result<StateSpace> {
         match &self.linearization.unknowns {
-            Some(unknowns) => unknowns.directional(&self.base),
-            None => Err(self.base.not_offered("directional derivatives")),
+            Some(unknowns) => unknowns.directional(self),
+            None => Err(self.not_offered("directional derivatives")),
         }
     }
 
@@ -190,10 +192,10 @@ impl ModelExchange {
 
     /// The matrices by differences, so many times nearer than usual, and the round-off in them.
     fn differences(&mut self, inputs: &[f64], nearer: f64) -> Result<(StateSpace, StateSpace)> {
-        let (n, p, m) = (self.x.len(), self.base.ports.outputs.len(), inputs.len());
+        let (n, p, m) = (self.integrator.x.len(), self.ports.outputs.len(), inputs.len());
         let (mut slopes, mut noise) = (Matrix::zeros(n + p, n + m), Matrix::zeros(n + p, n + m));
         let x = self.plain_states();
-        let u = self.next.clone();
+        let u = self.integrator.next.clone();
         let mut put = |column: usize, difference: Difference| {
             for row in 0..n + p {
                 slopes[(row, column)] = difference.slope[row];
@@ -201,7 +203,7 @@ impl ModelExchange {
             }
         };
         for j in 0..n {
-            let delta = distance(x[j], Some(self.scales[j])) / nearer;
+            let delta = distance(x[j], Some(self.integrator.scales[j])) / nearer;
             let mut at = |value: f64| {
                 let mut moved = x.clone();
                 moved[j] = value;
@@ -210,23 +212,23 @@ impl ModelExchange {
             let (up, down) = (x[j] + delta, x[j] - delta);
             put(j, Difference::new(&at(up)?, &at(down)?, up - down));
         }
-        self.base.called(self.base.backend.set_states(&x))?;
+        self.called(self.backend.set_states(&x))?;
         for input in 0..m {
-            if self.discrete.contains(&input) {
+            if self.integrator.discrete.contains(&input) {
                 continue;
             }
-            let delta = distance(u[input], self.base.ports.inputs[input].nominal) / nearer;
+            let delta = distance(u[input], self.ports.inputs[input].nominal) / nearer;
             let mut at = |value: f64| {
-                self.next.copy_from_slice(&u);
-                self.next[input] = value;
-                self.write_inputs()?;
+                self.integrator.next.copy_from_slice(&u);
+                self.integrator.next[input] = value;
+                self.integrator.write_inputs()?;
                 self.values_at(&x)
             };
             let (up, down) = (u[input] + delta, u[input] - delta);
             put(n + input, Difference::new(&at(up)?, &at(down)?, up - down));
         }
-        self.next.copy_from_slice(&u);
-        self.write_inputs()?;
+        self.integrator.next.copy_from_slice(&u);
+        self.integrator.write_inputs()?;
         let cut = |all: &Matrix| StateSpace {
             a: all.block(0, 0, n, n),
             b: all.block(0, n, n, m),
@@ -239,8 +241,8 @@ impl ModelExchange {
     /// Derivatives and outputs at these states.
     fn values_at(&mut self, x: &[f64]) -> Result<Values> {
         let mut values = vec![0.0; x.len()];
-        self.base.called(self.base.backend.set_states(x))?;
-        self.base.called(self.base.backend.get_derivatives(&mut values))?;
+        self.called(self.backend.set_states(x))?;
+        self.called(self.backend.get_derivatives(&mut values))?;
         let mut outputs = Vec::new();
         self.outputs_at(x, &mut outputs)?;
         values.append(&mut outputs);
@@ -249,10 +251,10 @@ impl ModelExchange {
 
     /// Outputs at these states, with zeros for what is not continuous.
     fn outputs_at(&mut self, x: &[f64], outputs: &mut Vec<f64>) -> Result<()> {
-        outputs.resize(self.base.ports.outputs.len(), 0.0);
-        self.base.called(self.base.backend.set_states(x))?;
-        self.base.get_outputs(outputs)?;
-        let held = self.base.ports.outputs.iter().map(|output| output.is_held);
+        outputs.resize(self.ports.outputs.len(), 0.0);
+        self.called(self.backend.set_states(x))?;
+        self.get_outputs(outputs)?;
+        let held = self.ports.outputs.iter().map(|output| output.is_held);
         outputs.iter_mut().zip(held).filter(|(_, held)| *held).for_each(|(value, _)| *value = 0.0);
         Ok(())
     }

@@ -12,6 +12,7 @@ mod stepping;
 use super::access::Access;
 use super::base::Base;
 use super::matrices::Unknowns;
+use super::messages::Given;
 use super::past::Past;
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
@@ -27,54 +28,31 @@ use koppel::system::{
     VariableId, VariableKind,
 };
 use linearization::Linearization;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use stepping::{Integrator, Mode};
 
 /// Relative tolerance where neither user nor FMU names one.
 const TOLERANCE: f64 = 1e-6;
 
-/// What a running instance may be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Event,
-    Continuous,
-}
-
 /// A model-exchange instance of FMI 2.0 or 3.0 with a solver.
 pub struct ModelExchange {
-    pub(crate) base: Base,
-    solver: Solver,
-    /// Inputs that may move inside steps.
-    continuous: Access,
-    has_continuous_inputs: bool,
-    /// Places of the others, which change in event mode.
-    discrete: Vec<usize>,
-    /// For each input: it changes when its clock ticks.
-    is_clocked: Vec<bool>,
-    /// Parameters that can be changed while it runs.
-    tunable: Access,
-    tunables: Vec<Slot>,
-    /// For solvers that want it, where the FMU gives it.
-    jacobian: Option<Jacobian>,
+    integrator: Integrator,
     linearization: Linearization,
-    completes_steps: bool,
-    /// It has no events and no discrete variables.
-    is_smooth: bool,
-    mode: Mode,
-    /// The states have not been read yet.
-    is_fresh: bool,
-    time: f64,
-    next_event: Option<f64>,
-    events_left: u64,
-    /// States in units of `scales`.
-    pub(super) x: Vec<f64>,
-    pub(super) scales: Vec<f64>,
-    /// Inputs at the last point of the solution.
-    settled: Vec<f64>,
-    /// Inputs the FMU has; not a number where unknown.
-    applied: Vec<f64>,
-    /// Inputs to be set next.
-    next: Vec<f64>,
-    at: Buffers,
+}
+
+impl Deref for ModelExchange {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.integrator.base
+    }
+}
+
+impl DerefMut for ModelExchange {
+    fn deref_mut(&mut self) -> &mut Base {
+        &mut self.integrator.base
+    }
 }
 
 impl ModelExchange {
@@ -119,7 +97,7 @@ impl ModelExchange {
         let all = Access::some(description, &slots.inputs, |variable| variable.clocks.is_empty());
         let parts = (ports, slots, all);
         let base = Base::new(fmu, resized.clone(), options, parts, Kind::ModelExchange, None)?;
-        let mut one = ModelExchange {
+        let mut integrator = Integrator {
             solver,
             has_continuous_inputs: discrete.len() < inputs,
             continuous,
@@ -128,7 +106,6 @@ impl ModelExchange {
             tunable,
             tunables,
             jacobian,
-            linearization,
             completes_steps,
             is_smooth,
             mode: Mode::Event,
@@ -144,44 +121,31 @@ impl ModelExchange {
             at,
             base,
         };
-        one.base.capabilities.needs_trials = false;
-        one.set_next_event(None);
-        let with = if one.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
-        one.base.describe(
+        integrator.base.capabilities.needs_trials = false;
+        integrator.set_next_event(None);
+        let with = if integrator.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
+        integrator.base.describe(
             &format!("{config}{with}; "),
             "model exchange",
             "inputs followed inside the solver",
         );
-        Ok(one)
-    }
-
-    /// Notes when the FMU wants its next event. One that cannot give its state rolls back as long as it wants none.
-    fn set_next_event(&mut self, time: Option<f64>) {
-        self.next_event = time;
-        if !self.base.states.is_able()
-            && self.check_smooth().is_ok() != self.base.capabilities.cannot_roll_back.is_none()
-        {
-            self.base.capabilities.cannot_roll_back =
-                self.check_smooth().err().map(|error| error.to_string());
-        }
+        Ok(ModelExchange { integrator, linearization })
     }
 
     /// The FMU it is an instance of.
     pub fn fmu(&self) -> &Arc<Fmu> {
-        &self.base.fmu
+        &self.fmu
     }
 
-    /// Sets `next` as inputs, unless the FMU has them; discrete ones in event mode only.
-    fn write_inputs(&mut self) -> Result<()> {
-        if self.next == self.applied {
-            return Ok(());
-        }
-        let all = self.base.phase != Phase::Stepping || self.mode == Mode::Event;
-        let inputs = if all { &self.base.inputs } else { &self.continuous };
-        let written = inputs.write(&self.base.backend, &mut self.base.scratch, &self.next);
-        self.base.accessed(written, &self.base.slots.inputs)?;
-        self.applied.copy_from_slice(&self.next);
-        Ok(())
+    /// Its states in the FMU's units.
+    pub(crate) fn plain_states(&self) -> Vec<f64> {
+        let Integrator { x, scales, .. } = &self.integrator;
+        x.iter().zip(scales).map(|(x, scale)| x * scale).collect()
+    }
+
+    /// Sets states for a look at what depends on them; to be set back before the next step.
+    pub(crate) fn try_states(&self, plain: &[f64]) -> Result<()> {
+        self.called(self.backend.set_states(plain))
     }
 }
 
@@ -225,38 +189,40 @@ fn jacobian(description: &Description) -> Option<Jacobian> {
 
 impl Subsystem for ModelExchange {
     fn ports(&self) -> &Ports {
-        &self.base.ports
+        &self.ports
     }
 
     fn capabilities(&self) -> &Capabilities {
-        &self.base.capabilities
+        &self.capabilities
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        self.base.start(start)?;
-        self.base.past = Past::default();
-        self.solver.reset();
-        self.mode = Mode::Event;
-        self.is_fresh = true;
-        self.time = start;
-        self.set_next_event(None);
-        self.applied.fill(f64::NAN);
-        self.settled.fill(f64::NAN);
+        self.start(start)?;
+        self.past = Past::default();
+        self.integrator.solver.reset();
+        self.integrator.mode = Mode::Event;
+        self.integrator.is_fresh = true;
+        self.integrator.time = start;
+        self.integrator.set_next_event(None);
+        self.integrator.applied.fill(f64::NAN);
+        self.integrator.settled.fill(f64::NAN);
         Ok(())
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        if let Some(inputs) = inputs.filter(|_| self.base.phase != Phase::Over) {
-            self.next.copy_from_slice(inputs);
-            let changes =
-                |place: &usize| self.next[*place] != self.applied[*place] && !self.is_clocked[*place];
+        if let Some(inputs) = inputs.filter(|_| self.phase != Phase::Over) {
+            self.integrator.next.copy_from_slice(inputs);
+            let changes = |place: &usize| {
+                self.integrator.next[*place] != self.integrator.applied[*place]
+                    && !self.integrator.is_clocked[*place]
+            };
             // What such a change sets off waits for the next step: more trials of the inputs may follow.
-            if self.base.phase == Phase::Stepping && self.discrete.iter().any(changes) {
-                self.enter_event_mode()?;
+            if self.phase == Phase::Stepping && self.integrator.discrete.iter().any(changes) {
+                self.integrator.enter_event_mode()?;
             }
-            self.write_inputs()?;
+            self.integrator.write_inputs()?;
         }
-        Ok(self.base.get_outputs(outputs)?)
+        Ok(self.get_outputs(outputs)?)
     }
 
     fn step(
@@ -266,31 +232,31 @@ impl Subsystem for ModelExchange {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        let mut done = self.go(step, input, outputs, samples);
+        let mut done = self.integrator.go(step, input, outputs, samples);
         if let Err(error) = &mut done {
-            self.base.close_failed(error, outputs);
+            self.close_failed(error, outputs);
         }
         Ok(done?)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
-        Ok(self.base.read_one(self.base.slot(variable))?)
+        Ok(self.read_one(self.slot(variable))?)
     }
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        if self.base.phase == Phase::Stepping && variable.kind == VariableKind::Parameter {
-            self.enter_event_mode()?;
+        if self.phase == Phase::Stepping && variable.kind == VariableKind::Parameter {
+            self.integrator.enter_event_mode()?;
         }
-        Ok(self.base.change(variable, value)?)
+        Ok(self.change(variable, value)?)
     }
 
     fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        Ok(self.write(snapshot)?)
+        Ok(self.integrator.write(snapshot)?)
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        self.take_back(snapshot)?;
-        self.base.event_log.forget_after(self.time);
+        self.integrator.take_back(snapshot)?;
+        self.integrator.base.event_log.forget_after(self.integrator.time);
         Ok(())
     }
 
@@ -321,15 +287,18 @@ impl LinearModel for ModelExchange {
 
 impl Mailbox for ModelExchange {
     fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        Ok(self.base.read_message(output, message)?)
+        let base = &mut self.integrator.base;
+        Ok(base.mail.read(&base.binding, output, message)?)
     }
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        Ok(self.base.take_message(input, message, true)?)
+        let given = if self.phase == Phase::Stepping { Given::InEvents } else { Given::Unclocked };
+        let base = &mut self.integrator.base;
+        Ok(base.mail.take(&base.binding, input, message, given)?)
     }
 
     fn events(&mut self) -> Option<&mut EventLog> {
-        Some(&mut self.base.event_log)
+        Some(&mut self.integrator.base.event_log)
     }
 }
 

@@ -3,7 +3,7 @@
 //! An FMU that cannot give its state can still be put back if it has nothing but continuous states: no events and no
 //! discrete variables. Then these, the inputs and the tunable parameters are its state.
 
-use super::{Mode, ModelExchange};
+use super::stepping::{Integrator, Mode};
 use crate::description::{Causality, Description, ValueType, Variability};
 use crate::error::{Error, Result};
 use crate::import::state;
@@ -24,7 +24,7 @@ pub(super) fn is_smooth(description: &Description) -> bool {
     description.number_of_event_indicators == 0 && !description.variables.iter().any(is_discrete)
 }
 
-impl ModelExchange {
+impl Integrator {
     pub(super) fn write(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         self.base.cut_memory(snapshot);
         let reals = &mut snapshot.reals;
@@ -40,15 +40,15 @@ impl ModelExchange {
         }
         reals.extend_from_slice(self.solver.memory());
         if self.base.states.is_able() {
-            let Base { states, backend, options, .. } = &mut self.base;
-            let saved = states.save(backend, snapshot.horizon, &mut snapshot.bytes);
+            let Base { states, binding, options, .. } = &mut self.base;
+            let saved = states.save(&binding.backend, snapshot.horizon, &mut snapshot.bytes);
             state::explain(saved, options)?;
         } else {
             self.check_smooth()?;
             snapshot.bytes.clear();
             let at = reals.len();
             reals.resize(at + self.tunables.len(), 0.0);
-            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch);
+            let (backend, scratch) = (&self.base.binding.backend, &mut self.base.scratch);
             let read = self.tunable.read(backend, scratch, &mut reals[at..]);
             self.base.accessed(read, &self.tunables)?;
         }
@@ -130,7 +130,7 @@ impl ModelExchange {
         }
         if phase != INITIALIZING {
             self.enter_event_mode()?;
-            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch);
+            let (backend, scratch) = (&self.base.binding.backend, &mut self.base.scratch);
             let written = self.tunable.write(backend, scratch, tunables);
             self.base.accessed(written, &self.tunables)?;
         }

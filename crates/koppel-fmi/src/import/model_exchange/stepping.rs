@@ -11,13 +11,14 @@
 //!
 //! with the micro step h, and its end is taken: there the new sign is seen.
 
-use super::equations::{Equations, Stop};
-use super::{Mode, ModelExchange};
+use super::equations::{Buffers, Equations, Jacobian, Stop};
 use crate::error::{Error, Result};
 use crate::import::Phase;
-use crate::import::access::AccessError;
+use crate::import::access::{Access, AccessError};
+use crate::import::base::Base;
+use crate::import::ports::Slot;
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
-use koppel::solver::{Bracket, SolverError};
+use koppel::solver::{Bracket, Solver, SolverError};
 
 /// Most events within one step.
 const MOST_EVENTS: u64 = 100_000;
@@ -31,7 +32,75 @@ enum SearchError {
     Access(AccessError),
 }
 
-impl ModelExchange {
+/// What a running instance may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Event,
+    Continuous,
+}
+
+/// The equations of an FMU with a solver: where they stand, and what moves them.
+pub(super) struct Integrator {
+    pub(super) base: Base,
+    pub(super) solver: Solver,
+    /// Inputs that may move inside steps.
+    pub(super) continuous: Access,
+    pub(super) has_continuous_inputs: bool,
+    /// Places of the others, which change in event mode.
+    pub(super) discrete: Vec<usize>,
+    /// For each input: it changes when its clock ticks.
+    pub(super) is_clocked: Vec<bool>,
+    /// Parameters that can be changed while it runs.
+    pub(super) tunable: Access,
+    pub(super) tunables: Vec<Slot>,
+    /// For solvers that want it, where the FMU gives it.
+    pub(super) jacobian: Option<Jacobian>,
+    pub(super) completes_steps: bool,
+    /// It has no events and no discrete variables.
+    pub(super) is_smooth: bool,
+    pub(super) mode: Mode,
+    /// The states have not been read yet.
+    pub(super) is_fresh: bool,
+    pub(super) time: f64,
+    pub(super) next_event: Option<f64>,
+    pub(super) events_left: u64,
+    /// States in units of `scales`.
+    pub(super) x: Vec<f64>,
+    pub(super) scales: Vec<f64>,
+    /// Inputs at the last point of the solution.
+    pub(super) settled: Vec<f64>,
+    /// Inputs the FMU has; not a number where unknown.
+    pub(super) applied: Vec<f64>,
+    /// Inputs to be set next.
+    pub(super) next: Vec<f64>,
+    pub(super) at: Buffers,
+}
+
+impl Integrator {
+    /// Notes when the FMU wants its next event. One that cannot give its state rolls back as long as it wants none.
+    pub(super) fn set_next_event(&mut self, time: Option<f64>) {
+        self.next_event = time;
+        if !self.base.states.is_able()
+            && self.check_smooth().is_ok() != self.base.capabilities.cannot_roll_back.is_none()
+        {
+            self.base.capabilities.cannot_roll_back =
+                self.check_smooth().err().map(|error| error.to_string());
+        }
+    }
+
+    /// Sets `next` as inputs, unless the FMU has them; discrete ones in event mode only.
+    pub(super) fn write_inputs(&mut self) -> Result<()> {
+        if self.next == self.applied {
+            return Ok(());
+        }
+        let all = self.base.phase != Phase::Stepping || self.mode == Mode::Event;
+        let inputs = if all { &self.base.inputs } else { &self.continuous };
+        let written = inputs.write(&self.base.binding.backend, &mut self.base.scratch, &self.next);
+        self.base.accessed(written, &self.base.slots.inputs)?;
+        self.applied.copy_from_slice(&self.next);
+        Ok(())
+    }
+
     pub(super) fn go(
         &mut self,
         step: &Step,
@@ -148,7 +217,7 @@ impl ModelExchange {
         self.at.time = self.time;
         self.at.x.copy_from_slice(&self.x);
         let mut equations = Equations {
-            backend: &self.base.backend,
+            backend: &self.base.binding.backend,
             scratch: &mut self.base.scratch,
             moving,
             outputs: &self.base.outputs,
@@ -199,7 +268,7 @@ impl ModelExchange {
 
 /// The time at which an indicator changes its sign in the last micro step; `x` becomes the state there.
 fn locate(
-    solver: &mut koppel::solver::Solver,
+    solver: &mut Solver,
     equations: &mut Equations<'_>,
     reached: f64,
     x: &mut [f64],

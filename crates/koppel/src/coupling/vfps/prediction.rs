@@ -4,10 +4,11 @@
 //!
 //! Where it makes no sense, the experts behind it are replaced by ever simpler ones.
 
+use super::View;
 use super::member::Member;
-use super::{Vfps, View};
-use crate::linalg::Matrix;
-use crate::system::SubsystemId;
+use crate::identify::Probed;
+use crate::linalg::{Lu, Matrix};
+use crate::system::{InputId, SubsystemId};
 
 /// Why a prediction is of no use.
 pub(super) enum Refused {
@@ -16,10 +17,70 @@ pub(super) enum Refused {
     RunsAway(SubsystemId),
 }
 
-impl Vfps {
+/// The subsystems and what is predicted for them.
+#[derive(Default)]
+pub(super) struct Prediction {
+    pub(super) members: Vec<Member>,
+    /// Parts of a step.
+    pub(super) parts: usize,
+    /// The communication step the models are made for.
+    pub(super) size: f64,
+    /// Inputs it fills, in ascending order.
+    inputs: Vec<InputId>,
+    /// What they are given at nodes 0..=m of the step ahead, without external signals: input by input.
+    pub(super) nodes: Vec<f64>,
+    /// I - b_0 L, and r_j.
+    matrix: Matrix,
+    lu: Lu,
+    right: Vec<f64>,
+}
+
+impl Prediction {
+    pub(super) fn new(parts: usize) -> Self {
+        Prediction { parts, ..Prediction::default() }
+    }
+
+    /// Starts with these models, to fill these inputs.
+    pub(super) fn build(&mut self, view: &View<'_>, probed: &[Probed], inputs: &[InputId]) {
+        self.size = view.step.size;
+        self.inputs = inputs.to_vec();
+        let member = |(id, probed)| Member::new(view, id, probed, inputs, self.parts);
+        self.members = probed.iter().enumerate().map(member).collect();
+        let ranges = self.ranges();
+        self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
+        let outputs = view.graph.outputs();
+        self.nodes = vec![0.0; inputs.len() * (self.parts + 1)];
+        self.matrix = Matrix::identity(outputs);
+        self.lu = Lu::default();
+        // Room for the factors, whatever the models.
+        let _ = self.lu.refactor(&self.matrix);
+        self.right = vec![0.0; outputs];
+    }
+
+    /// Ranges of all outputs.
+    pub(super) fn ranges(&self) -> Vec<f64> {
+        self.members.iter().flat_map(Member::output_ranges).copied().collect()
+    }
+
+    /// True for steps of the size the models are made for.
+    pub(super) fn is_whole(&self, size: f64) -> bool {
+        (size - self.size).abs() <= 1e-9 * self.size
+    }
+
+    /// What an input is given at the nodes of the step ahead; nothing if it is not filled.
+    pub(super) fn nodes_of(&self, input: InputId) -> Option<&[f64]> {
+        let at = self.inputs.binary_search(&input).ok()?;
+        Some(&self.nodes[at * (self.parts + 1)..][..=self.parts])
+    }
+
+    /// Plans the inputs of the step ahead.
+    pub(super) fn plan(&mut self, view: &View<'_>) {
+        if self.predict_somehow(view) { self.plan_predicted(view) } else { self.plan_arrivals(view) }
+    }
+
     /// (2) with the selected experts.
     pub(super) fn predict(&mut self, view: &View<'_>) -> Result<(), Refused> {
-        let Vfps { members, matrix, lu, right, .. } = self;
+        let Prediction { members, matrix, lu, right, .. } = self;
         fill_matrix(members, matrix);
         if lu.refactor(matrix).is_err() {
             return Err(Refused::Singular);
@@ -44,7 +105,7 @@ impl Vfps {
     }
 
     /// Predicts with ever simpler experts until the prediction makes sense; false if none does.
-    pub(super) fn predict_somehow(&mut self, view: &View<'_>) -> bool {
+    fn predict_somehow(&mut self, view: &View<'_>) -> bool {
         for _ in 0..=2 * self.members.len() {
             match self.predict(view) {
                 Ok(()) => return true,
@@ -60,7 +121,7 @@ impl Vfps {
     }
 
     /// Writes the nodes of the inputs it fills.
-    pub(super) fn plan(&mut self, view: &View<'_>) {
+    fn plan_predicted(&mut self, view: &View<'_>) {
         let m = self.parts;
         let stretch = view.step.size / self.size;
         let mut at = 0;
@@ -82,7 +143,7 @@ impl Vfps {
     }
 
     /// Inputs that go to what has arrived.
-    pub(super) fn plan_arrivals(&mut self, view: &View<'_>) {
+    fn plan_arrivals(&mut self, view: &View<'_>) {
         for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.parts + 1)) {
             nodes.fill(view.arrival(*input));
             nodes[0] = view.applied[*input];

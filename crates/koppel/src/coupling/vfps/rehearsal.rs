@@ -4,7 +4,8 @@
 //! the external signals of the run. Where it moves signals of a subsystem that is not linear much further, or much less far,
 //! than they were excited, the subsystem is excited anew with the ranges seen here.
 
-use super::{Vfps, View};
+use super::View;
+use super::prediction::Prediction;
 use crate::identify::Probed;
 use crate::signal::Step;
 
@@ -26,7 +27,7 @@ pub(super) struct Rehearsal {
     pub(super) are_linear: bool,
 }
 
-impl Vfps {
+impl Prediction {
     /// Follows the models alone.
     pub(super) fn rehearse(&mut self, view: &View<'_>, probed: &[Probed], steps: u64) -> Rehearsal {
         let outputs = view.graph.outputs();
@@ -45,7 +46,7 @@ impl Vfps {
                 member.shift();
             }
         }
-        let used: Vec<f64> = self.members.iter().flat_map(|m| m.output_ranges()).copied().collect();
+        let used = self.ranges();
         let seen = |k: usize| used[k] * (high[k] - low[k]).clamp(1.0 / MOST, MOST);
         let ranges: Vec<f64> =
             (0..outputs).map(|k| if high[k] > low[k] { seen(k) } else { used[k] }).collect();

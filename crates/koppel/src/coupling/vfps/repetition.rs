@@ -36,7 +36,7 @@ pub(super) struct Repetition {
     trials: usize,
     fruitless: u32,
     best: f64,
-    /// What the best was given, as `Vfps::nodes`.
+    /// What the best was given, as `Prediction::nodes`.
     nodes: Vec<f64>,
     is_last: bool,
     /// Models that have led astray in this step are replaced by simpler ones.
@@ -73,7 +73,7 @@ impl Repetition {
 impl Vfps {
     /// Whether the step should be taken again, with what is then in `nodes`.
     pub(super) fn try_again(&mut self, view: &View<'_>, trial: Trial) -> bool {
-        if !self.is_whole(view.step.size) || self.repetition.is_last {
+        if !self.prediction.is_whole(view.step.size) || self.repetition.is_last {
             return false;
         }
         self.repetition.trials += 1;
@@ -82,7 +82,7 @@ impl Vfps {
         if size < repetition.best {
             repetition.best = size;
             repetition.fruitless = 0;
-            repetition.nodes.copy_from_slice(&self.nodes);
+            repetition.nodes.copy_from_slice(&self.prediction.nodes);
         } else {
             repetition.fruitless += 1;
         }
@@ -102,36 +102,38 @@ impl Vfps {
         }
         repetition.is_last = true;
         let is_best = size <= repetition.best;
-        self.nodes.copy_from_slice(&self.repetition.nodes);
+        self.prediction.nodes.copy_from_slice(&self.repetition.nodes);
         !is_best
     }
 
     /// ε and η of the trial; its size.
     fn find_correction(&mut self) -> f64 {
         let width = self.now.len();
-        self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
+        self.prediction.members.iter().for_each(|member| member.tell(&mut self.seen, width));
         let worse = |a: f64, b: f64| if b <= a || a.is_nan() { a } else { b };
         let lacks = |member: &mut Member| member.lacks(&self.seen, width, LEAST);
-        let lacked = self.members.iter_mut().map(lacks).fold(0.0, worse);
+        let lacked = self.prediction.members.iter_mut().map(lacks).fold(0.0, worse);
         while let Some(model) = CHOICES.get(self.repetition.level) {
-            let is_solved = self.coupled.follow(&mut self.members, self.parts, NEWEST, *model);
-            if is_solved && !self.members.iter().any(Member::is_correction_astray) {
+            let is_solved =
+                self.coupled.follow(&mut self.prediction.members, self.prediction.parts, NEWEST, *model);
+            if is_solved && !self.prediction.members.iter().any(Member::is_correction_astray) {
                 break;
             }
             self.repetition.level += 1;
             self.repetition.secant.begin();
-            self.members.iter_mut().for_each(Member::begin_correction);
+            self.prediction.members.iter_mut().for_each(Member::begin_correction);
         }
         let missed = |member: &Member| member.error.size_of(member.deviations[NEWEST].outputs(), LEAST);
-        self.members.iter().map(missed).fold(OF_INPUTS * lacked, worse)
+        self.prediction.members.iter().map(missed).fold(OF_INPUTS * lacked, worse)
     }
 
     /// Adds η to what is given, corrected by what the trials have shown.
     fn correct(&mut self) {
-        let m = self.parts;
+        let m = self.prediction.parts;
         let Repetition { secant, given, wanted, .. } = &mut self.repetition;
-        let owned = || self.members.iter().flat_map(|member| member.owned().map(move |k| (member, k)));
-        let places = owned().zip(self.nodes.chunks_exact(m + 1));
+        let owned =
+            || self.prediction.members.iter().flat_map(|member| member.owned().map(move |k| (member, k)));
+        let places = owned().zip(self.prediction.nodes.chunks_exact(m + 1));
         let lists = given.chunks_exact_mut(m).zip(wanted.chunks_exact_mut(m));
         for (((member, k), nodes), (given, wanted)) in places.zip(lists) {
             for j in 1..=m {
@@ -141,7 +143,7 @@ impl Vfps {
         }
         secant.improve(given, wanted);
         for (((member, k), nodes), wanted) in
-            owned().zip(self.nodes.chunks_exact_mut(m + 1)).zip(wanted.chunks_exact(m))
+            owned().zip(self.prediction.nodes.chunks_exact_mut(m + 1)).zip(wanted.chunks_exact(m))
         {
             nodes[1..].iter_mut().zip(wanted).for_each(|(u, add)| *u += add * member.input_range(k));
         }
@@ -149,8 +151,8 @@ impl Vfps {
 
     /// Gives what arrived last.
     fn plan_newest(&mut self) {
-        let mut lists = self.nodes.chunks_exact_mut(self.parts + 1);
-        for member in &self.members {
+        let mut lists = self.prediction.nodes.chunks_exact_mut(self.prediction.parts + 1);
+        for member in &self.prediction.members {
             for (k, nodes) in member.owned().zip(&mut lists) {
                 nodes[1..].fill(member.arrived_last(k));
             }

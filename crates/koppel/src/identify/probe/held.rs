@@ -82,8 +82,8 @@ impl Probe<'_> {
         if look.inputs.is_empty() || look.watched.is_empty() {
             return self.without_inputs(look);
         }
-        let may_vary = !self.subsystem.ports().one_step_size;
-        let mut step = self.place.size;
+        let may_vary = !self.subject.subsystem.ports().one_step_size;
+        let mut step = self.subject.place.size;
         let (mut best, mut last): (Option<Attempt>, Option<Turn>) = (None, None);
         for _ in 0..SIZES {
             let attempt = self.attempt(look, step, may_vary)?;
@@ -101,7 +101,7 @@ impl Probe<'_> {
             step *= if turn == Some(Turn::Longer) { FACTOR } else { 1.0 / FACTOR };
         }
         let Some(best) = best else {
-            let failure = self.failure.as_ref().map(ToString::to_string);
+            let failure = self.subject.failure.as_ref().map(ToString::to_string);
             return Err(none(failure.as_deref().unwrap_or(NO_LOGARITHM)));
         };
         let wide = self.wide(look, &best)?;
@@ -111,7 +111,7 @@ impl Probe<'_> {
     /// By how much a model misses what happens over the whole ranges, in steps of the run; 0 if that cannot be seen.
     fn wide(&mut self, look: &Look<'_>, best: &Attempt) -> Result<f64> {
         let amplitude = best.amplitude * (1.0 / best.largest).clamp(1.0, 1.0 / AMPLITUDE);
-        let size = self.place.size;
+        let size = self.subject.place.size;
         let course = self.other((3, look), size, amplitude)?;
         Ok(course.map_or(0.0, |course| best.found.miss_at(size, &course, look.watched.len())))
     }
@@ -173,39 +173,39 @@ impl Probe<'_> {
     /// nothing if it does not come to the end.
     fn held(&mut self, look: &Look<'_>, size: f64, moves: &[f64]) -> Result<Option<Vec<f64>>> {
         (look.progress)(&format!("excited in steps of {size:.3e} s"));
-        self.stand_at_start()?;
+        self.subject.stand_at_start()?;
         let width = look.inputs.len();
         let count = moves.len().checked_div(width).unwrap_or(STEPS);
         let mut seen = Vec::with_capacity(count * look.watched.len());
-        let mut inputs = self.place.rest.to_vec();
+        let mut inputs = self.subject.place.rest.to_vec();
         for k in 0..count {
-            let step = Step { index: k as u64, start: self.place.start + k as f64 * size, size };
-            for (i, input) in self.place.inputs.iter().enumerate() {
-                inputs[*input] = self.place.rest[*input] + moves[k * width + i];
+            let step = Step { index: k as u64, start: self.subject.place.start + k as f64 * size, size };
+            for (i, input) in self.subject.place.inputs.iter().enumerate() {
+                inputs[*input] = self.subject.place.rest[*input] + moves[k * width + i];
             }
-            self.steps += 1;
-            if let Err(error) = self.subsystem.step_held(&step, &inputs, &mut self.outputs) {
-                self.failure = Some(error);
+            self.subject.steps += 1;
+            if let Err(error) = self.subject.subsystem.step_held(&step, &inputs, &mut self.subject.outputs) {
+                self.subject.failure = Some(error);
                 return Ok(None);
             }
-            if self.outputs.iter().any(|y| !y.is_finite()) {
+            if self.subject.outputs.iter().any(|y| !y.is_finite()) {
                 return Ok(None);
             }
-            seen.extend(look.watched.iter().map(|k| self.outputs[*k] / look.outputs[*k]));
+            seen.extend(look.watched.iter().map(|k| self.subject.outputs[*k] / look.outputs[*k]));
         }
         Ok(Some(seen))
     }
 
     /// Scaled outputs at the start.
     fn start_of(&self, look: &Look<'_>) -> Vec<f64> {
-        look.watched.iter().map(|k| self.place.outputs[*k] / look.outputs[*k]).collect()
+        look.watched.iter().map(|k| self.subject.place.outputs[*k] / look.outputs[*k]).collect()
     }
 
     /// In the units of the ports.
     fn surrogate(&mut self, look: &Look<'_>, best: &Attempt) -> Result<Surrogate> {
         let StateSpace { a, b, c, d } = &best.found.model;
-        let place = |input: usize| self.place.inputs.iter().position(|other| *other == input);
-        let all = self.place.rest.len();
+        let place = |input: usize| self.subject.place.inputs.iter().position(|other| *other == input);
+        let all = self.subject.place.rest.len();
         let unit = |of: &Matrix, row: usize, input: usize| {
             place(input).map_or(0.0, |column| of[(row, column)] / look.inputs[column])
         };
@@ -231,21 +231,21 @@ impl Probe<'_> {
         if d.max_abs() == 0.0 {
             return Ok(false);
         }
-        self.stand_at_start()?;
-        let mut inputs = self.place.rest.to_vec();
-        let step = Step { index: 0, start: self.place.start, size: self.place.size };
-        self.steps += 1;
-        self.subsystem.step_held(&step, &inputs, &mut self.outputs)?;
-        let before = self.outputs.clone();
-        for (column, input) in self.place.inputs.iter().enumerate() {
-            inputs[*input] = self.place.rest[*input] + amplitude * look.inputs[column];
-            self.subsystem.read(Some(&inputs), &mut self.outputs)?;
-            inputs[*input] = self.place.rest[*input];
+        self.subject.stand_at_start()?;
+        let mut inputs = self.subject.place.rest.to_vec();
+        let step = Step { index: 0, start: self.subject.place.start, size: self.subject.place.size };
+        self.subject.steps += 1;
+        self.subject.subsystem.step_held(&step, &inputs, &mut self.subject.outputs)?;
+        let before = self.subject.outputs.clone();
+        for (column, input) in self.subject.place.inputs.iter().enumerate() {
+            inputs[*input] = self.subject.place.rest[*input] + amplitude * look.inputs[column];
+            self.subject.subsystem.read(Some(&inputs), &mut self.subject.outputs)?;
+            inputs[*input] = self.subject.place.rest[*input];
             let moved = look
                 .watched
                 .iter()
                 .enumerate()
-                .any(|(row, k)| d[(row, column)] != 0.0 && self.outputs[*k] != before[*k]);
+                .any(|(row, k)| d[(row, column)] != 0.0 && self.subject.outputs[*k] != before[*k]);
             if moved {
                 return Ok(false);
             }
@@ -255,13 +255,13 @@ impl Probe<'_> {
 
     /// Of one that has no input to excite, or no output: nobody follows anybody.
     fn without_inputs(&mut self, look: &Look<'_>) -> Result<Surrogate> {
-        let step = self.place.size;
+        let step = self.subject.place.size;
         let free = self.held(look, step, &[])?;
         let begin = self.start_of(look);
         let n = look.watched.len().max(1);
         let is_still =
             free.is_some_and(|free| free.iter().enumerate().all(|(i, y)| (y - begin[i % n]).abs() <= 1e-9));
-        let (outputs, all) = (look.watched.len(), self.place.rest.len());
+        let (outputs, all) = (look.watched.len(), self.subject.place.rest.len());
         Ok(Surrogate {
             matrices: StateSpace::gain(Matrix::zeros(outputs, all)),
             rates: is_still.then(Vec::new),

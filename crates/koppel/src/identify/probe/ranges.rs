@@ -72,25 +72,25 @@ impl Probe<'_> {
         let range = |k: usize| {
             let found = |origin: Origin| move |value: f64| Range { value, origin };
             let declared = nominal[k].map(f64::abs).filter(|range| *range > 0.0 && range.is_finite());
-            let value = self.place.outputs[k].abs();
-            let moves = spread(&self.free, self.outputs.len(), k);
+            let value = self.subject.place.outputs[k].abs();
+            let moves = spread(&self.free, self.subject.outputs.len(), k);
             let moved = (moves > STILL * value && moves > 0.0).then_some(moves.max(SMALLEST * value));
             declared
                 .map(found(Origin::Nominal))
                 .or(moved.map(found(Origin::AtRest)))
                 .or((value > 0.0).then_some(value).map(found(Origin::Start)))
         };
-        (0..self.outputs.len()).map(range).collect()
+        (0..self.subject.outputs.len()).map(range).collect()
     }
 
     /// Fills in what is not known by how far outputs move when the inputs move by their ranges.
     pub fn ranges_excited(&mut self, inputs: &[f64], known: &mut Known) -> Result<()> {
         let answer = self.ask(Asked::Moves(inputs.to_vec()), |probe| {
-            let moves = excite(2000, inputs, SHARE, probe.place.nodes, STEPS);
+            let moves = excite(2000, inputs, SHARE, probe.subject.place.nodes, STEPS);
             let seen = probe.experiment(&moves, STEPS)?;
             let rows = seen.len().min(probe.free.len());
             let difference: Vec<f64> = seen.iter().zip(&probe.free).take(rows).map(|(a, b)| a - b).collect();
-            let width = probe.outputs.len();
+            let width = probe.subject.outputs.len();
             Ok(Answer::Moves((0..width).map(|k| spread(&difference, width, k)).collect()))
         })?;
         let Answer::Moves(moves) = answer else { return Ok(()) };

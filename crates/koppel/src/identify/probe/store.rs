@@ -99,7 +99,7 @@ const REVISION: u64 = fnv(&[
     include_bytes!("held.rs"),
     include_bytes!("past.rs"),
     include_bytes!("ranges.rs"),
-    include_bytes!("rewind.rs"),
+    include_bytes!("subject.rs"),
     include_bytes!("../node_fit.rs"),
     include_bytes!("../../workbench/excitation.rs"),
     include_bytes!("../../workbench/probing.rs"),

@@ -1,4 +1,4 @@
-//! What FMUs offer beyond inputs and outputs: derivatives, outputs inside a step, texts of FMI 2.0, terminals.
+//! What FMUs offer beyond inputs and outputs: outputs inside a step, texts of FMI 2.0, terminals.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,61 +17,6 @@ const SMOOTH3: &str = include_str!("fixtures/smooth3.xml");
 fn instance(fmu: &TestFmu, name: &str) -> CoSimulation {
     let options = Options { name: name.into(), ..Options::default() };
     CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
-}
-
-#[test]
-fn directional_and_adjoint_derivatives_are_those_of_the_model() {
-    let fmu = TestFmu::new("smooth3.c", SMOOTH3, &[]);
-    let mut smooth = instance(&fmu, "smooth");
-    smooth.initialize(0.0).unwrap();
-    smooth.read(Some(&[2.0, 5.0]), &mut [0.0; 3]).unwrap();
-    // y = u w and z = u + 3 w at u = 2, w = 5: J = [5 2; 1 3].
-    let mut change = [0.0; 2];
-    smooth.directional_derivative(&[1, 2], &[0, 1], &[1.0, -2.0], &mut change).unwrap();
-    assert_eq!(change, [5.0 - 4.0, 1.0 - 6.0]);
-    smooth.adjoint_derivative(&[1, 2], &[0, 1], &[1.0, -2.0], &mut change).unwrap();
-    assert_eq!(change, [5.0 - 2.0, 2.0 - 6.0]);
-    let mut one = [0.0];
-    smooth.adjoint_derivative(&[1], &[1], &[10.0], &mut one).unwrap();
-    assert_eq!(one, [20.0]);
-
-    let two = TestFmu::two(MASS2);
-    let body = instance(&two, "body");
-    let error = body.adjoint_derivative(&[0], &[0], &[1.0], &mut one).unwrap_err().to_string();
-    assert_eq!(error, "`body` does not offer adjoint derivatives");
-    let plain = TestFmu::two(&MASS2.replace("providesDirectionalDerivative=\"true\"", ""));
-    let error = instance(&plain, "body")
-        .directional_derivative(&[0], &[0], &[1.0], &mut one)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(error, "`body` does not offer directional derivatives");
-}
-
-#[test]
-fn output_derivatives_are_those_of_the_motion() {
-    let offered = MASS2.replace("modelIdentifier", "maxOutputDerivativeOrder=\"2\" modelIdentifier");
-    let fmu = TestFmu::two(&offered);
-    let mut body = instance(&fmu, "body");
-    assert_eq!(body.output_derivative_order(), 2);
-    body.initialize(0.0).unwrap();
-    let step = Step { index: 0, start: 0.0, size: 0.4 };
-    let mut outputs = [0.0; 3];
-    body.step(&step, &Segment::new(&step, 2, 1, &[0.0, 0.0]), &mut outputs, &mut Samples::default()).unwrap();
-    let [x, v, _] = outputs;
-    let mut found = [0.0; 2];
-    body.output_derivatives(&[0, 1], 1, &mut found).unwrap();
-    assert_eq!(found, [v, -x], "x' = v, v' = -x");
-    body.output_derivatives(&[0], 2, &mut found[..1]).unwrap();
-    assert_eq!(found[0], -x);
-    let error = body.output_derivatives(&[0], 3, &mut found[..1]).unwrap_err().to_string();
-    assert_eq!(error, "`body` does not offer output derivatives of order 3");
-
-    let fmu = TestFmu::new("smooth3.c", SMOOTH3, &[]);
-    let mut smooth = instance(&fmu, "smooth");
-    smooth.initialize(0.0).unwrap();
-    smooth.read(Some(&[2.0, 5.0]), &mut [0.0; 3]).unwrap();
-    smooth.output_derivatives(&[0], 1, &mut found[..1]).unwrap();
-    assert_eq!(found[0], 2.0);
 }
 
 #[test]

@@ -1,17 +1,74 @@
-//! How a subsystem that was moved is put back: by its saved state, or by starting it anew.
+//! A subsystem that is moved at the start of its run, and put back: by its saved state, or by starting it anew.
 
-use super::{Place, Probe};
 use crate::error::{Error, Result};
-use crate::system::{Beginning, Snapshot, start_anew};
+use crate::system::{Beginning, Snapshot, Subsystem, VariableId, start_anew};
 
 /// How a subsystem is put back.
-pub(super) enum Rewind {
+enum Rewind {
     State(Snapshot),
     /// It is started again, and must then give these outputs.
     Anew(Vec<f64>),
 }
 
-impl Probe<'_> {
+/// Where a subsystem stands.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// The start of the run.
+    pub start: f64,
+    /// The communication step.
+    pub size: f64,
+    /// Nodes per step.
+    pub nodes: usize,
+    /// All its inputs at the start.
+    pub rest: &'a [f64],
+    /// Its outputs at the start.
+    pub outputs: &'a [f64],
+    /// Which of the inputs are excited.
+    pub inputs: Vec<usize>,
+    /// What was set after it was initialised.
+    pub settings: Vec<(VariableId, f64)>,
+    /// True if it is a copy, which is not even initialised.
+    pub is_copy: bool,
+}
+
+/// A subsystem at the start of its run.
+pub struct Subject<'a> {
+    pub(super) subsystem: &'a mut dyn Subsystem,
+    pub(super) place: Place<'a>,
+    /// Nothing until it moves.
+    rewind: Option<Rewind>,
+    pub(super) outputs: Vec<f64>,
+    pub(super) steps: u64,
+    /// Why the last experiment did not come to its end.
+    pub(super) failure: Option<Box<Error>>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>) -> Self {
+        let outputs = vec![0.0; place.outputs.len()];
+        Subject { subsystem, place, rewind: None, outputs, steps: 0, failure: None }
+    }
+
+    /// Why it cannot be excited, in words.
+    pub fn lack(&self) -> Option<String> {
+        self.failure.as_ref().map(ToString::to_string)
+    }
+
+    /// True if it was not moved: all that was asked was known.
+    pub fn is_recalled(&self) -> bool {
+        self.rewind.is_none()
+    }
+
+    /// Steps between nodes that were taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Calls of its own stepping function so far, if it counts them.
+    pub fn step_calls(&self) -> Option<u64> {
+        self.subsystem.capabilities().counted_steps()
+    }
+
     /// Puts the subsystem back where it was.
     pub fn rewind(&mut self) -> Result<()> {
         match &self.rewind {
