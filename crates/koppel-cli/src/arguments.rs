@@ -24,7 +24,7 @@ pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
 pub(crate) use tune::{Kept, TuneArguments};
 
-/// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
+/// Co-simulation: runs coupled subsystems with their own solvers that exchange values at communication points.
 #[derive(Debug, Parser)]
 #[command(name = "koppel", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Arguments {
@@ -41,7 +41,7 @@ fn after_help() -> String {
         "Examples:
   koppel new first.toml                      a commented system file to start from
   koppel run first.toml --out first.csv      run it
-  koppel models                              what can be coupled
+  koppel models                              list the built-in models
 
 {}",
         exit::TABLE
@@ -56,16 +56,16 @@ pub(crate) enum Command {
     /// Analyses a system without running it: stable steps, predicted error, feed-through, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
-    /// Searches step, method, order of calls and their parameters for the best trade-offs; writes one into the file.
+    /// Searches step, method, order of subsystems and method parameters for the best trade-offs; writes one into the file.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Box<TuneArguments>),
-    /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
+    /// Probes each subsystem alone, shows the identified models and caches them for later runs.
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<ProbeArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
-    /// Recovers a result file from what a killed run left behind.
+    /// Recovers a result file from the partial file of a killed run.
     #[command(after_help = RECOVER_EXAMPLES)]
     Recover(RecoverArguments),
     /// Lists the built-in models and example systems, or describes one.
@@ -202,7 +202,7 @@ pub(crate) struct RunArguments {
 fn coupling_help() -> String {
     let names: Vec<&str> = koppel::coupling::methods().into_iter().map(|info| info.name).collect();
     format!(
-        "A method ({}), `auto`, which chooses one (also if nothing is said), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them",
+        "A method ({}), `auto`, which chooses one (the default), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them",
         names.join(", ")
     )
 }
@@ -228,7 +228,7 @@ pub(crate) struct SettingArguments {
     /// Shape of inputs given as one value per step.
     #[arg(long, value_parser = PossibleValuesParser::new(["constant", "continuous"]))]
     pub(crate) hold: Option<String>,
-    /// What is recorded: `all`, a name, or a pattern with `*` and `?`; may be repeated.
+    /// Variables to record: `all`, a name, or a pattern with `*` and `?`; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) record: Vec<String>,
     /// Records one row every N steps.
@@ -243,10 +243,10 @@ pub(crate) struct SettingArguments {
     /// A parameter, start value or other key, such as left.m=12; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Use of several threads: where it pays, never, or always.
+    /// Use of several threads: where they save time, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
-    /// Runs each FMU in a process of its own, so that a crash ends nothing else (Linux).
+    /// Runs each FMU in its own process, so that a crash affects nothing else (Linux).
     #[arg(long)]
     pub(crate) isolate: bool,
     /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
@@ -264,7 +264,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 
 /// What happens around a run, new or continued.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Around the run")]
+#[command(next_help_heading = "Output and control of the run")]
 pub(crate) struct SessionArguments {
     /// Writes one self-contained HTML page with summary, settings and plots.
     #[arg(long, value_name = "FILE")]
@@ -275,10 +275,10 @@ pub(crate) struct SessionArguments {
     /// Prints the summary as one JSON document on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where checkpoints go; written at Ctrl-C, and as --checkpoint-every says [default: beside the result file].
+    /// Checkpoint file; written at Ctrl-C and with --checkpoint-every [default: beside the result file].
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
+    /// Writes a checkpoint every N steps (1000), or at intervals of time (30s, 5min).
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub(crate) checkpoint_every: Option<CheckpointEvery>,
     /// Runs even if a loop is not zero-stable (see `koppel check`).
@@ -287,10 +287,10 @@ pub(crate) struct SessionArguments {
     /// Ends with exit code 3 unless the certificate of the run is at least this good.
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub(crate) require: Option<Required>,
-    /// No certificate: the run is not judged, which saves a little time.
+    /// Skips the certificate, which saves a little time.
     #[arg(long, conflicts_with = "require")]
     pub(crate) no_certificate: bool,
-    /// Keeps pace with the clock.
+    /// Runs in real time.
     #[arg(long)]
     pub(crate) realtime: bool,
     /// With --realtime: simulated seconds per second.
@@ -299,7 +299,7 @@ pub(crate) struct SessionArguments {
     /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
     #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
     pub(crate) log: LogLevel,
-    /// No progress and no summary.
+    /// Shows no progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -337,7 +337,7 @@ fn positive(text: &str) -> Result<f64, String> {
 fn part(text: &str) -> Result<f64, String> {
     match positive(text) {
         Ok(part) if part < 1.0 => Ok(part),
-        _ => Err("must be a part of the range, a number above zero and below 1, such as 0.05 for 5 %".into()),
+        _ => Err("must be a fraction of the range between 0 and 1, such as 0.05 for 5 %".into()),
     }
 }
 

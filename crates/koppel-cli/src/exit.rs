@@ -34,12 +34,11 @@ impl From<Exit> for ExitCode {
 /// The table of exit codes, for `--help`.
 pub(crate) const TABLE: &str = "\
 Exit codes:
-    0  the command did what it was asked to do
+    0  success
     1  the run failed: a subsystem, an algebraic loop, or writing a file
-       (rows up to then are kept); an FMU crashed;
-       `fmu check`: something does not hold
-    2  bad input: file, option or setting; also a value that became
-       infinite or NaN (rows up to then are kept)
-    3  the run came to its end, but its certificate is worse than --require
+       (rows so far are kept); an FMU crashed; `fmu check`: a test failed
+    2  invalid input: file, option or setting; also a value that became
+       infinite or NaN (rows so far are kept)
+    3  the run finished, but its certificate is worse than --require
        asks for
   130  interrupted (Ctrl-C, SIGTERM); results and a checkpoint are written";

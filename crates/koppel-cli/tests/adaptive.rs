@@ -80,7 +80,7 @@ fn mistakes_are_shown_where_they_are() {
     refused("max = 5e-3, ", "", &["needs `max`", "system.toml:7"]);
     refused("tolerance = 0.01", "tolerence = 0.01", &["system.toml:7", "did you mean `tolerance`?"]);
     refused("tolerance = 0.01", "on = \"error\"", &["system.toml:7", "`defect`, `power`"]);
-    refused("tolerance = 0.01", "on = \"power\"", &["system.toml:7", "no two subsystems give each other"]);
+    refused("tolerance = 0.01", "on = \"power\"", &["system.toml:7", "no two subsystems exchange"]);
     refused(
         "\"foh\"",
         "\"hinf\"",
@@ -89,11 +89,11 @@ fn mistakes_are_shown_where_they_are() {
     refused(
         "coupling = ",
         "every = { right = 2 }\ncoupling = ",
-        &["system.toml:9", "`right` moves less often"],
+        &["system.toml:9", "`right` has a slower rate"],
     );
     let folder = Folder::with(&system());
     let said = folder.run(&["run", "system.toml", "--second-run"]);
-    said.errs_with(&["steps that adapt have no half"]);
+    said.errs_with(&["adaptive steps cannot be halved"]);
 }
 
 /// As an FMU the system takes its own steps within those of the importer.

@@ -148,7 +148,7 @@ fn studies_and_fmus_take_what_is_chosen() {
     folder.succeed(&["study", "study.toml", "--out", "found"]);
     let said = folder.run(&["fmu", "export", "system.toml", "--out", "system.fmu"]);
     if said.code == Some(0) {
-        assert!(said.err.contains("what was chosen in place of `auto`"), "{}", said.err);
+        assert!(said.err.contains("the settings that `auto` chose"), "{}", said.err);
     }
 }
 

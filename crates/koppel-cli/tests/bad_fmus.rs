@@ -131,7 +131,7 @@ fn wrong_names_types_units_and_directions() {
             "spring.F",
             "body.on",
             1,
-            &["`body` failed at t = 0 s", "`on` is a Boolean", "hint: look at the connection to `body.on`"],
+            &["`body` failed at t = 0 s", "`on` is a Boolean", "hint: check the connection to `body.on`"],
         ),
     ];
     for (parameters, from, to, code, words) in cases {
@@ -154,8 +154,16 @@ fn steps_that_do_not_end_well() {
             1,
             &["`body` discarded the step from 0.5 s to 0.55 s; it came to 0.5 s", log, "hint: use a smaller"],
         ),
-        (2, 1, &["`body` failed at t = 0.5 s", "fmi2DoStep returned error", log, "hint: the FMU gave up"]),
-        (3, 1, &["`body` failed at t = 0.5 s", "fmi2DoStep returned fatal", log, "hint: the FMU gave up"]),
+        (
+            2,
+            1,
+            &["`body` failed at t = 0.5 s", "fmi2DoStep returned error", log, "hint: the FMU itself failed"],
+        ),
+        (
+            3,
+            1,
+            &["`body` failed at t = 0.5 s", "fmi2DoStep returned fatal", log, "hint: the FMU itself failed"],
+        ),
         (
             4,
             1,
@@ -186,7 +194,7 @@ fn an_only_once_fmu_is_used_once() {
     mass(&folder.path("once.fmu"), &MASS2.replace("canGetAndSetFMUstate", once));
     let two =
         |more: &str| system("fmu = \"once.fmu\"", &format!("[subsystems.other]\nfmu = \"once.fmu\"\n{more}"));
-    let words = ["can be instantiated only once per process, and is in use", "hint: isolate all but one"];
+    let words = ["can be instantiated only once per process, and is in use", "hint: run all but one"];
     refused(&folder, &two(""), &[], 2, &words);
     folder.write("system.toml", &two("isolate = true"));
     folder.succeed(&["run", "system.toml", "-q"]);

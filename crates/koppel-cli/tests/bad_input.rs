@@ -324,7 +324,7 @@ fn options() {
     refused(&["--set", "right.m"], &["NAME=VALUE"]);
     refused(&["--stop-when", "left.x >"], &["found the end"]);
     refused(&["--record", "nothing"], &["unknown variable to record `nothing`"]);
-    refused(&["--out", "results.txt"], &["`results.txt` is no kind of result file"]);
+    refused(&["--out", "results.txt"], &["`results.txt` is not a known kind of result file"]);
     refused(&["--out", "no/folder/r.csv"], &["does not exist; create it first"]);
     refused(&["--report", "no/folder/r.html"], &["does not exist; create it first"]);
     refused(&["--speed", "2"], &["--realtime"]);

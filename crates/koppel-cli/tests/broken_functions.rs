@@ -129,7 +129,7 @@ fn as_good_as_none(function: &str, lacks: &[&str], how: &str) {
         let ((expected, _), (found, said)) = (rows(&plain, &options), rows(&broken, &options));
         assert!(expected == found, "{function} {how} {coupling}\n{said}");
         // Told once for each mass, with the call.
-        let told = said.matches("koppel does without it").count();
+        let told = said.matches("koppel does not use it").count();
         let is_needed = coupling == "vfps" || function == "fmi2SetRealInputDerivatives";
         assert!(told == if is_needed { 2 } else { 0 }, "{function} {how} {coupling}: {said}");
         assert!(!is_needed || said.contains(function), "{function} {how}: {said}");
@@ -228,7 +228,7 @@ fn a_study_says_once_what_is_done_without() {
     broken.write("study.toml", study);
     let said = broken.succeed(&["study", "study.toml", "--threads", "2"]);
     assert!(said.out.contains("6 of 6, 0 failed"), "{}", said.out);
-    assert_eq!(said.err.matches("koppel does without it").count(), 2, "one for each mass: {}", said.err);
+    assert_eq!(said.err.matches("koppel does not use it").count(), 2, "one for each mass: {}", said.err);
     // So it is with real inputs that are held because they are declared discrete.
     let discrete = without(&[]).replacen("variability=\"continuous\"", "variability=\"discrete\"", 1);
     let held = folder(&discrete, &[]);

@@ -112,7 +112,7 @@ impl Kind {
             let what = format!("{} {function} {how} {options:?}\n{said}", self.source);
             assert!(expected == found, "{what}");
             // Told once for each part, with the call and the signal.
-            assert!(said.matches("koppel does without it").count() == 2, "{what}");
+            assert!(said.matches("koppel does not use it").count() == 2, "{what}");
             assert!(*how == "LATER" || said.contains(&function), "{what}");
             assert!(*how != "CRASH" || said.contains("SIGSEGV"), "{what}");
             assert!(!["HANG", "LATER"].contains(how) || said.contains("did not return within 2 s"), "{what}");

@@ -20,7 +20,7 @@ fn a_verdict_for_people_programs_and_ci() {
     let folder = Folder::with(SYSTEM);
     let said =
         folder.succeed(&["run", "system.toml", "--step", "2e-5", "--require", "trusted", "--out", "a.csv"]);
-    said.says(&["certificate       trusted: its mean error is at most", "estimated error"]);
+    said.says(&["certificate       trusted: mean error at most", "estimated error"]);
     let beside: Value = serde_json::from_str(&folder.read("a.csv-metadata.json")).unwrap();
     assert_eq!(beside["notes"][0]["koppel"]["extra"]["certificate"]["verdict"], "trusted");
     let said = folder.run(&["run", "system.toml", "--step", "1e-2", "--require", "trusted"]);

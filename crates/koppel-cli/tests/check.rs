@@ -233,7 +233,7 @@ fn plain_fmus_are_judged_by_exciting_them() {
         assert_eq!(anew["trust"]["models"][0]["identified"]["from_cache"], false, "{anew:#}");
         folder.succeed(&[&["check", "truck.toml"], &more[..]].concat()).says(&[
             "stable: spectral radius",
-            "chassis: identified by exciting it (2 states; known from an earlier run)",
+            "chassis: identified by probing (2 states; known from an earlier run)",
             "wheel: identified",
         ]);
     }

@@ -146,7 +146,7 @@ fn names_of_new_systems() {
     for name in ["", ".", "..", ".toml", "a/"] {
         let said = folder.run(&["new", name]);
         assert_eq!(said.code, Some(2), "{name}");
-        said.errs_with(&["is no name of a system"]);
+        said.errs_with(&["is not a valid system name"]);
     }
     folder.succeed(&["new", "two words"]).says(&["koppel run 'two words.toml' --out 'two words.csv'"]);
 }

@@ -88,9 +88,9 @@ fn wishes_that_cannot_be_met_get_one_message() {
     refused(&["mass", "-o", "nowhere/mass.fmu"], &["nowhere/mass.fmu"]);
     refused(&["mass", "--library", "none.so"], &["none.so", "--library", "koppel-fmu-binary"]);
     folder.write("text.so", "fmi2DoStep");
-    refused(&["mass", "--library", "text.so"], &["not the binary of FMUs", "text.so` cannot be loaded"]);
+    refused(&["mass", "--library", "text.so"], &["not the library for FMUs", "text.so` cannot be loaded"]);
     let program = env!("CARGO_BIN_EXE_koppel");
-    refused(&["mass", "--library", program], &["not the binary of FMUs", "koppel` cannot be loaded"]);
+    refused(&["mass", "--library", program], &["not the library for FMUs", "koppel` cannot be loaded"]);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../koppel-fmi/tests/fmus/mass2.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(compiler);
@@ -141,7 +141,7 @@ fn a_system_with_recorded_loops_is_exported() {
     let said =
         folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--set", "run.record_every=1"]);
     said.says(&["1 outputs"]);
-    assert!(said.err.contains("what is recorded of loops stays inside"), "{}", said.err);
+    assert!(said.err.contains("recorded columns of loops are not exported"), "{}", said.err);
     folder.succeed(&["run", "system.toml", "--set", "run.record_every=1", "--out", "native.csv"]);
     folder.write("outer.toml", "[run]\nstop = 0.01\nstep = 1e-4\n[subsystems.all]\nfmu = \"all.fmu\"\n");
     folder.succeed(&["run", "outer.toml", "--out", "outer.csv"]);

@@ -72,10 +72,10 @@ fn checkpoints_change_no_number() {
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
     std::fs::copy(path, folder.path("body.fmu")).unwrap();
     let vfps = ["run", "system.toml", "--coupling", "vfps", "--step", "0.05", "--no-cache"];
-    folder.succeed(&[&vfps[..], &["--out", "without.csv"]].concat()).errs_with(&["`body` cannot go back"]);
+    folder.succeed(&[&vfps[..], &["--out", "without.csv"]].concat()).errs_with(&["`body` cannot roll back"]);
     folder
         .succeed(&[&vfps[..], &["--out", "with.csv", "--checkpoint-every", "3"]].concat())
-        .errs_with(&["`body` cannot go back"]);
+        .errs_with(&["`body` cannot roll back"]);
     assert_eq!(folder.read("without.csv"), folder.read("with.csv"));
 }
 
@@ -214,7 +214,7 @@ fn an_fmu_that_was_replaced_is_told() {
     folder.succeed(&["run", "system.toml", "-q", "--checkpoint", "c", "--checkpoint-every", "30"]);
     mass(&folder.path("body.fmu"), &MASS2.replace("koppel tests", "another tool"));
     let said = folder.succeed(&["resume", "c", "--stop", "1"]);
-    said.errs_with(&["warning: `body.fmu` has changed since the run began", "goes on as `body`"]);
+    said.errs_with(&["warning: `body.fmu` has changed since the run began", "continues as `body`"]);
     std::fs::write(folder.path("body.fmu"), fmu).unwrap();
     let said = folder.succeed(&["resume", "c", "--stop", "1"]);
     assert!(!said.err.contains("changed"), "{}", said.err);
@@ -395,7 +395,7 @@ fn system_structures_are_checked() {
         )
     };
     folder.write("good.ssd", &ssd("u"));
-    folder.succeed(&["ssp", "check", "good.ssd"]).says(&["as the standard wants it"]);
+    folder.succeed(&["ssp", "check", "good.ssd"]).says(&["conforms to the standard"]);
     folder.write("bad.ssd", &ssd("w"));
     let said = folder.run(&["ssp", "check", "bad.ssd"]);
     assert_eq!(said.code, Some(2));

@@ -185,7 +185,7 @@ fn a_system_file_that_was_edited_is_told() {
     // Also the second time, from a checkpoint of a run that went on.
     for stop in ["0.375", "0.4"] {
         let said = resumed(stop);
-        said.errs_with(&["warning: `system.toml` has changed since the run began", "settings it began with"]);
+        said.errs_with(&["warning: `system.toml` has changed since the run began", "its original settings"]);
         assert_eq!(said.err.matches("warning").count(), 1, "{}", said.err);
     }
     assert!(folder.bytes("r.csv") == folder.bytes("whole.csv"));
@@ -236,7 +236,7 @@ fn a_disk_that_fills_up() {
     folder.write("r.csv", "");
     folder.run(&["recover", "r.csv.part"]).errs_with(&["`r.csv` already exists", "--out"]);
     let said = folder.succeed(&["recover", "r.csv.part", "--out", "r.csv"]);
-    said.says(&["recovered", "r.csv.part was used up and is gone"]);
+    said.says(&["recovered", "r.csv.part was removed"]);
     assert!(folder.csv("r.csv").1.len() > 10);
 }
 
@@ -285,7 +285,10 @@ fn resume_overwrites_nothing_else_and_shows_paths_as_run_does() {
     let folder = Folder::with(SYSTEM);
     let checkpoints = ["--out", "r.csv", "--checkpoint", "c", "--checkpoint-every", "150"];
     let said = folder.succeed(&[&["run", "system.toml"], &checkpoints[..]].concat());
-    said.says(&["wrote r.csv-metadata.json", "wrote c: the checkpoint at t = 0.15 s; not needed any more"]);
+    said.says(&[
+        "wrote r.csv-metadata.json",
+        "wrote c: the checkpoint at t = 0.15 s; needed only to continue",
+    ]);
     for (arguments, text) in [
         (["--report", "c"], "the report and the checkpoint are the same file"),
         (["--report", "r.csv"], "the results and the report are the same file"),

@@ -51,7 +51,7 @@ fn what_probing_found_is_kept_and_used() {
     folder.succeed(&["run", "system.toml", "--no-cache", "--out", "without.csv"]);
     assert_eq!(files(&folder), 0, "nothing is kept");
     let said = folder.succeed(&["probe", "system.toml"]);
-    said.says(&["Two FMUs", "models of 0 of 2 from", "left.x", "move with inputs at rest", "rad/s"]);
+    said.says(&["Two FMUs", "models of 0 of 2 from", "left.x", "movement with inputs at rest", "rad/s"]);
     assert!(files(&folder) >= 4);
     folder.succeed(&["probe", "system.toml"]).says(&["models of 2 of 2 from", "from the cache"]);
     let said = folder.succeed(&["run", "system.toml", "--out", "with.csv"]);
@@ -96,7 +96,7 @@ fn a_bad_cache_is_told_of_and_changes_nothing() {
         std::fs::write(entry.unwrap().path(), "not what it was").unwrap();
     }
     let said = folder.succeed(&["run", "system.toml", "--out", "second.csv"]);
-    said.errs_with(&["warning:", "is not one of koppel's: it is ignored"]);
+    said.errs_with(&["warning:", "is not a file of koppel: it is ignored"]);
     assert!(folder.bytes("first.csv") == folder.bytes("second.csv"));
     folder.succeed(&["run", "system.toml"]).says(&["models of 2 subsystems from the cache"]);
     folder.write("file", "");
@@ -114,12 +114,12 @@ fn what_may_not_be_excited_is_named_with_its_connections() {
         &SYSTEM.replace("parameters = { c = 6.0", "probe = false\nparameters = { c = 6.0"),
     );
     let words =
-        ["`left` has no model: it is not to be excited", "until then as held values: left.x -> right.F"];
+        ["`left` has no model: it must not be probed", "until then, held values at left.x -> right.F"];
     folder.succeed(&["run", "system.toml", "--step", "0.05"]).says(&words);
     folder.succeed(&["probe", "system.toml"]).says(&words);
     let said = folder.succeed(&["probe", "system.toml", "--json"]).json();
     assert_eq!(said["subsystems"][0]["connections"][0], "left.x -> right.F");
-    assert_eq!(said["subsystems"][0]["reason"], "it is not to be excited");
+    assert_eq!(said["subsystems"][0]["reason"], "it must not be probed");
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn systems_of_other_couplings_and_structures_are_probed() {
     let folder = folder();
     folder.write("zoh.toml", &SYSTEM.replace("\"vfps\"", "\"zoh\""));
     let said = folder.succeed(&["probe", "zoh.toml", "--json"]);
-    said.errs_with(&["the coupling `zoh` excites nothing; this is what `vfps` would find"]);
+    said.errs_with(&["the coupling `zoh` needs no probing; these are the results for `vfps`"]);
     assert_eq!(said.json()["subsystems"].as_array().map(Vec::len), Some(2));
     folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
     folder.succeed(&["run", "system.toml", "--out", "toml.csv"]);
     let run =
         ["run", "system.ssp", "--step", "0.25", "--stop", "3", "--coupling", "vfps", "--out", "ssp.csv"];
-    folder.succeed(&run).says(&["2 subsystems excited before the run"]);
+    folder.succeed(&run).says(&["2 subsystems probed before the run"]);
     folder.succeed(&run).says(&["models of 2 subsystems from the cache"]);
     for name in ["left.x", "right.x"] {
         assert_eq!(folder.column("toml.csv", name), folder.column("ssp.csv", name));

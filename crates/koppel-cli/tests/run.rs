@@ -231,7 +231,7 @@ fn times_of_threads_are_told_as_such() {
         let text = folder.succeed(&[&run[..], &["--report", "r.html"]].concat()).out;
         let told = folder.succeed(&[&run[..], &["--json"]].concat()).json();
         let page = folder.read("r.html");
-        let words = "moved at the same time";
+        let words = "ran in parallel";
         assert_eq!(text.contains(words), page.contains(words), "{text}");
         (
             told["parallel_stages"].as_u64(),

@@ -96,11 +96,11 @@ fn the_summary_says_which_models_are_bad() {
     full.says(&[
         "`helicopter` is doubtful",
         "surrogate, for 8 states",
-        "nothing acts on it: leave step 3 out",
+        "no threshold is set: leave step 3 out",
     ]);
     let modified = run("{ method = \"prestep\", constant = \"none\", modified = true }");
     modified.says(&["`controller` is doubtful", "step 3 is left out (modified = true)"]);
-    assert!(!modified.out.contains("nothing acts on it"), "{}", modified.out);
+    assert!(!modified.out.contains("no threshold is set"), "{}", modified.out);
     let measured = run("prestep");
     assert!(!measured.out.contains("doubtful"), "{}", measured.out);
     measured.says(&["model of", "all steps (full)"]);
@@ -122,7 +122,7 @@ fn a_model_without_a_figure_is_no_bad_model() {
     let hasty = "{ method = \"prestep\", model = { identify = \"rls\" } }";
     folder
         .succeed(&["run", "system.toml", "--coupling", hasty])
-        .errs_with(&["learned from nothing", "duration"]);
+        .errs_with(&["without initial values", "duration"]);
     let known = models(&["--coupling", "{ method = \"corrector\", model = { derivatives = \"auto\" } }"]);
     for model in known.as_array().unwrap() {
         assert_eq!(model["verdict"], "full", "{known:#}");
@@ -160,5 +160,5 @@ fn poor_excitation_is_told() {
     assert!(!said.out.contains("not excited enough"), "{}", said.out);
     folder.write("system.toml", &learning().replace("x0 = [0.1, 0]", "x0 = [0, 0]"));
     let said = folder.succeed(&["run", "system.toml"]);
-    said.says(&["not excited enough: left.x (something behind it never moved)", "right.x"]);
+    said.says(&["not excited enough: left.x (a signal it depends on never changed)", "right.x"]);
 }

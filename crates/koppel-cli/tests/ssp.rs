@@ -345,9 +345,9 @@ fn a_tolerant_reader_lists_what_it_forgave() {
     let said = folder.succeed(&["check", "system.ssd", "--set", "run.step=0.01", "--tolerant"]);
     said.errs_with(&["forgiven: system.ssd:7"]);
     let said = folder.succeed(&["ssp", "check", "system.ssd", "--tolerant"]);
-    said.says(&["forgiven: system.ssd:7", "but for what was forgiven (2)"]);
+    said.says(&["forgiven: system.ssd:7", "except for tolerated violations (2)"]);
     let said = folder.run(&["ssp", "check", "system.ssd"]);
-    said.errs_with(&["1 finding is an error", "`--tolerant` forgives it"]);
+    said.errs_with(&["1 finding is an error", "`--tolerant` accepts it"]);
     // Without its FMU a system cannot be run: nobody forgives that.
     folder.write("system.ssd", &broken(connector, "source=\"lost.fmu\"", ""));
     for arguments in [&["ssp", "check"][..], &["run", "--step", "0.01"]] {

@@ -63,7 +63,7 @@ fn a_system_file_survives_as_a_package() {
         let package = format!("v{version}.ssp");
         let said = folder.succeed(&["ssp", "export", "system.toml", "-o", &package, "--ssp", version]);
         said.says(&[&format!("SSP {version}.0, 2 components, 2 FMUs")]);
-        folder.succeed(&["ssp", "check", &package]).says(&["as the standard wants it"]);
+        folder.succeed(&["ssp", "check", &package]).says(&["conforms to the standard"]);
         validate(&folder, &package);
         // The package alone, with nothing around it.
         let other = Folder::new();
@@ -175,7 +175,7 @@ outputs = ["y"]
     );
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["`filter` has matrices of its own", "koppel fmu export"]);
+    said.errs_with(&["`filter` has its own matrices", "koppel fmu export"]);
     assert!(!folder.has("x.ssp"));
     folder.run(&["ssp", "export", "system.toml", "-o", "x.zip"]).errs_with(&["`.ssp`"]);
 }

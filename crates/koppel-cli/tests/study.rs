@@ -66,9 +66,7 @@ fn tables_are_the_same_bytes_on_any_number_of_threads_and_from_parts() {
     folder.succeed(&["study", "merge", parts[0], parts[1], parts[2], parts[1], "-o", "whole"]);
     assert_same(&folder, "one", "whole");
     // What is missing in a merged folder is made by the study itself.
-    folder
-        .succeed(&["study", "study.toml", "--out", "some"])
-        .says(&["made     5 runs", "11 were there before"]);
+    folder.succeed(&["study", "study.toml", "--out", "some"]).says(&["made     5 runs", "11 existed before"]);
     assert_same(&folder, "one", "some");
     folder.succeed(&["study", "analyse", "one"]).says(&["best     error"]);
     assert_same(&folder, "one", "whole");
@@ -162,7 +160,7 @@ fn a_killed_study_goes_on() {
         assert!(!folder.has("killed/runs.csv"), "the study was over too soon");
         if signal == "INT" {
             assert_eq!(said.code, Some(130), "{}", said.err);
-            said.errs_with(&["runs are left; the same command goes on"]);
+            said.errs_with(&["runs remain; the same command continues"]);
         }
     }
     // Half a line, as if the machine had been switched off.
@@ -171,7 +169,7 @@ fn a_killed_study_goes_on() {
     log.extend_from_slice(b"17\t0.25");
     std::fs::write(folder.path("killed/runs.log"), &log).unwrap();
     let said = folder.succeed(&["study", "study.toml", "--out", "killed"]);
-    said.says(&[&format!("{lines} were there before"), &format!("made     {} runs", 6000 - lines)]);
+    said.says(&[&format!("{lines} existed before"), &format!("made     {} runs", 6000 - lines)]);
     assert_same(&folder, "undisturbed", "killed");
 }
 
@@ -326,7 +324,7 @@ fn a_full_disk_loses_no_finished_run() {
     said.errs_with(&["cannot write", "runs.log"]);
     let kept = folder.bytes("full/runs.log").iter().filter(|byte| **byte == b'\n').count() - 1;
     assert!(kept > 50, "{kept} runs");
-    folder.succeed(&["study", "study.toml", "--out", "full"]).says(&[&format!("{kept} were there before")]);
+    folder.succeed(&["study", "study.toml", "--out", "full"]).says(&[&format!("{kept} existed before")]);
     assert_same(&folder, "whole", "full");
 }
 

@@ -27,8 +27,8 @@ fn the_front_is_told_as_table_json_and_picture() {
     let said = folder.succeed(&[&["tune", "system.toml", "--plot", "front.svg"], &QUICK[..]].concat());
     said.says(&[
         "settings that no others beat in radius, error and cost",
-        "as it stands",
-        "to take",
+        "current",
+        "recommended",
         "front.svg",
     ]);
     let picture = folder.read("front.svg");
@@ -136,7 +136,7 @@ fn every_bad_option_says_what_is_wanted() {
         (&["--apply", "500", "--methods", "zoh", "--evaluations", "20"], &["--apply 500", "rows 1 to"]),
         (
             &["--apply", "--error", "1e-9", "--methods", "zoh", "--evaluations", "20"],
-            &["no settings keep an error", "--apply "],
+            &["no settings meet the error target", "--apply "],
         ),
         (&["--steps", "1", "--keep", "step"], &["--steps and --keep step"]),
         (&["--methods", "zoh", "--keep", "method"], &["--methods and --keep method"]),
@@ -164,7 +164,7 @@ fn what_is_not_looked_at_is_said() {
     let said =
         folder.succeed(&["tune", "system.toml", "--methods", "zoh", "--keep", "connections", "--apply"]);
     said.says(&["was written into system.toml"]);
-    said.errs_with(&["changes by [[at]] are not looked at"]);
+    said.errs_with(&["changes by [[at]] are ignored"]);
     assert!(folder.read("system.toml").contains("[[at]]"));
     folder.write("system.toml", &text.replace("stop = 50.0", "stop = 50.0\nevery = { second = 2 }"));
     let found = tune(&folder, &["--methods", "zoh,foh", "--keep", "connections"]);

@@ -428,7 +428,7 @@ fn units_nobody_knows_are_told_in_structures_too() {
         "warning: ",
         "a.x -> b.F",
         "unit `flurbs` is not known",
-        "values in `m` go unchanged into `flurbs`",
+        "values in `m` pass unchanged to `flurbs`",
     ]);
     folder.write("two.ssd", &ssd(" suppressUnitConversion=\"true\""));
     assert!(!folder.succeed(&run).err.contains("flurbs"));

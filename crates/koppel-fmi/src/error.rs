@@ -115,7 +115,7 @@ pub enum Error {
     #[error("`{}` cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
 
-    #[error("isolation in a process of its own is not available on this platform, only on Linux")]
+    #[error("isolation in a separate process is available on Linux only")]
     NoIsolation,
 
     #[error("no program is known that could host isolated FMUs")]
@@ -184,11 +184,11 @@ impl Error {
             Error::Load { source, .. } => of_library(source).into(),
             Error::Call { source, .. } => return of_call(source).map(Into::into),
             Error::WrongArrival { instance, name, .. } => format!(
-                "look at the connection to `{instance}.{name}`, its gain and offset; `map` makes one kind of numbers from another"
+                "check the connection to `{instance}.{name}`, its gain and offset; `map` converts between kinds of numbers"
             ),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
             Error::OnlyOnce { .. } => {
-                "isolate all but one instance of it in processes of their own: isolate = true".into()
+                "run all but one instance of it in separate processes: isolate = true".into()
             }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
             Error::OtherStepSize { .. } => {
@@ -204,7 +204,7 @@ impl Error {
                 "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
             }
             Error::TooManyEvents { .. } => {
-                "the model chatters, or its events accumulate; let it rest where they do".into()
+                "the model chatters, or its events accumulate; let it come to rest there".into()
             }
             Error::CannotSave { .. } | Error::CannotSaveEvents { .. } => {
                 "use a method that needs no roll-back, or an FMU with canGetAndSetFMUState".into()
@@ -299,7 +299,7 @@ fn of_archive(error: &ArchiveError) -> Option<&'static str> {
             "copy, download or export it once more"
         }
         ArchiveError::Missing { .. } => {
-            "it must lie at the top of the archive: zip what is in the folder, not the folder"
+            "it must lie at the top of the archive: zip the content of the folder, not the folder"
         }
         _ => return None,
     })
@@ -321,10 +321,10 @@ fn of_call(error: &CallError) -> Option<&'static str> {
         }
         CallError::Status { status: Status::Pending, .. } => "FMUs that step asynchronously cannot be run",
         CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", messages, .. } if messages.is_empty() => {
-            "the FMU gave up by itself and said nothing: `--log debug` lets it say more; other parameters or a smaller communication step may help"
+            "the FMU itself failed without a message: `--log debug` may show more; other parameters or a smaller communication step may help"
         }
         CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", .. } => {
-            "the FMU gave up by itself: other parameters or a smaller communication step may help; else ask its author"
+            "the FMU itself failed: other parameters or a smaller communication step may help; else ask its author"
         }
         _ => return None,
     })

@@ -186,7 +186,7 @@ fn failures_of_the_fmu_itself_read_the_same() {
             one.initialize(0.0).unwrap();
             one.set(parameter, 3.0).unwrap();
             assert_eq!(one.get(parameter).unwrap(), 3.0);
-            assert!(one.set(input, 3.0).unwrap_err().to_string().contains("inputs are wired"));
+            assert!(one.set(input, 3.0).unwrap_err().to_string().contains("inputs are connected"));
         }
         assert_eq!(inside.ports(), isolated.ports());
         assert_eq!(format!("{}; isolated", inside.capabilities().solver), isolated.capabilities().solver);

@@ -91,10 +91,7 @@ fn fixed_parameters_stay_once_the_run_is_under_way() {
         run(&fmu, &with(0.0, "left.m"), None).unwrap();
         run(&fmu, &with(0.5, "left.c"), None).unwrap();
         let error = run(&fmu, &with(0.5, "left.m"), None).unwrap_err();
-        assert!(
-            error.starts_with("before: ") && error.contains("is fixed once the run is under way"),
-            "{error}"
-        );
+        assert!(error.starts_with("before: ") && error.contains("cannot change during the run"), "{error}");
     }
 }
 

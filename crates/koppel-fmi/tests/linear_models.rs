@@ -90,7 +90,7 @@ fn model_exchange_gives_its_equations() {
     let cases = [
         (ALL, &[][..], 1e-12, "; linear model by directional derivatives"),
         (Declared { derivatives: false, ..ALL }, &[], 1e-8, "; linear model by finite differences"),
-        (ALL, lie, 1e-8, "; linear model by finite differences (its directional derivatives do not hold: "),
+        (ALL, lie, 1e-8, "; linear model by finite differences (its directional derivatives are wrong: "),
     ];
     for version in VERSIONS {
         for (declared, flags, tolerance, source) in cases {
@@ -253,7 +253,7 @@ fn co_simulation_with_listed_states_gives_its_equations() {
 #[test]
 fn wrong_derivatives_of_co_simulation_are_found() {
     let cases = [
-        ("-DLIE_DERIVATIVE", "that of derivative 2 of the states by `F` is given as 5.50000e-1"),
+        ("-DLIE_DERIVATIVE", "that of derivative 2 of the states by `F` is 5.50000e-1"),
         ("-DLIE_STIFFNESS", "derivative 2 of the states with the states that `F` moves"),
     ];
     for (lie, complaint) in cases {
@@ -265,7 +265,7 @@ fn wrong_derivatives_of_co_simulation_are_found() {
         let truth = Matrix::from_slice(2, 2, &[0.0, 1.0, -25.0, -0.15]);
         close(&model.s_y.block(0, 0, 2, 2), &truth, 1e-6, lie);
         let solver = &body.capabilities().solver;
-        assert!(solver.contains("trial steps from saved states (its directional derivatives do not hold"));
+        assert!(solver.contains("trial steps from saved states (its directional derivatives are wrong"));
         assert!(solver.contains(complaint), "{solver}");
     }
 }

@@ -66,7 +66,7 @@ fn honest_fmus_hold_what_they_declare() {
     assert_eq!(outcomes(&found), held(&all), "{found}");
     assert!(found.hold() && found.interface == "co-simulation");
     let text = &found.of(C::Reevaluation).unwrap().text;
-    assert!(text.starts_with("1 of 4 outputs follow their inputs at once"), "{text}");
+    assert!(text.starts_with("1 of 4 outputs follow their inputs at the same instant"), "{text}");
 
     let found = findings(&TestFmu::three(&fed3()));
     assert!(found.hold(), "{found}");
@@ -161,7 +161,7 @@ fn lies_of_co_simulation_fmus_are_caught() {
     caught(
         &two("-DLIE_DERIVATIVE"),
         C::DirectionalDerivatives,
-        "d `a` / d `F` is given as 1.1, differences say 1",
+        "d `a` / d `F` is 1.1, but differences give 1",
     );
     caught(&two("-DLIE_SLOPES"), C::InputDerivatives, "moves `");
     noted(&three("-DLIE_UPDATE"), C::IntermediateUpdate, "never asks");
@@ -191,7 +191,7 @@ fn outputs_without_declared_dependencies_are_told_apart_by_short_steps() {
     };
     is_noted(&silent(GAIN), &["`y` stays at", "however short"]);
     let fixed = silent(GAIN).replace("canHandleVariableCommunicationStepSize=\"true\"", "");
-    is_noted(&fixed, &["`y` stays at", "does not say on which it depends"]);
+    is_noted(&fixed, &["`y` stays at", "declares no dependencies"]);
     // Position and speed depend on the states alone, the acceleration on the force.
     let mass = |flags: &[&str]| TestFmu::new("mass2.c", &silent(&fed2()), flags);
     let found = findings(&mass(&[]));
@@ -225,7 +225,7 @@ fn lies_of_model_exchange_fmus_are_caught() {
         caught(
             &OSCILLATOR.fmu(version, ALL, &["-DLIE_DERIVATIVE"]),
             C::DirectionalDerivatives,
-            "d `der(x2)` / d `x1` is given as -0.9, differences say -1",
+            "d `der(x2)` / d `x1` is -0.9, but differences give -1",
         );
     }
     caught(&OSCILLATOR.fmu(3, ALL, &["-DLIE_DERIVATIVE"]), C::AdjointDerivatives, "d `der(x2)` / d `x1`");

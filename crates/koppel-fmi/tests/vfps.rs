@@ -262,7 +262,7 @@ fn failures_in_probing_leave_the_run_alone() {
             assert!(reports[1].reason.is_none(), "{what}: {:?}", reports[1]);
         } else {
             let reason = reports[1].reason.clone().unwrap_or_else(|| panic!("{what}: {:?}", reports[1]));
-            let words = if what.starts_with("not") { "experiments came to an end" } else { "`b`" };
+            let words = if what.starts_with("not") { "experiments finished" } else { "`b`" };
             assert!(reason.contains(words), "{what}: {reason}");
         }
         assert!(reports[0].reason.is_none(), "{what}: {:?}", reports[0]);

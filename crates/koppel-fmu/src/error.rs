@@ -18,7 +18,7 @@ pub enum Error {
     #[error("`{}` is no description of an FMU of koppel: {reason}", .path.display())]
     Plan { path: PathBuf, reason: String },
 
-    #[error("the token does not fit: this FMU has `{own}`, `{given}` was given")]
+    #[error("the token does not match: this FMU has `{own}`, `{given}` was given")]
     Token { own: String, given: String },
 
     #[error("cannot write `{}`: {reason}", .path.display())]
@@ -30,16 +30,16 @@ pub enum Error {
     #[error("there is no FMI {version}; 2 and 3 are known")]
     Version { version: String },
 
-    #[error("the system gives nothing: none of its outputs is recorded")]
+    #[error("the system has no outputs: none of them is recorded")]
     NoOutputs,
 
     #[error("two variables would be called `{name}`")]
     SameName { name: String },
 
-    #[error("the binary of FMUs (`{file}`) was not found; looked for:{}", listed(.places))]
+    #[error("the library for FMUs (`{file}`) was not found; searched:{}", listed(.places))]
     NoLibrary { file: String, places: Vec<PathBuf> },
 
-    #[error("that is not the binary of FMUs: {source}")]
+    #[error("this is not the library for FMUs: {source}")]
     NotALibrary { source: koppel_fmi::ffi::LoadError },
 
     #[error("{0}")]
@@ -67,7 +67,7 @@ impl Error {
             Error::NoOutputs => "name outputs in `record` of [run], or leave it out to record all".into(),
             Error::SameName { .. } => "give one of them, or its subsystem, another name".into(),
             Error::NoLibrary { file, .. } => format!(
-                "`cargo install` brings programs only; `cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}: put it beside `koppel`, or name it with --library"
+                "`cargo install` installs programs only; `cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}: put it beside `koppel`, or name it with --library"
             ),
             Error::NotALibrary { .. } => {
                 "leave out --library, or name what `cargo build --release -p koppel-fmu-binary` makes".into()

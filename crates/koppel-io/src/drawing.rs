@@ -189,8 +189,9 @@ fn draw_arrow(
 }
 
 fn legend(stability: &ZeroStability) -> Vec<String> {
-    let mut lines =
-        vec!["red: algebraic loop; dashed: behind a filter; a => b: b follows a at once".to_owned()];
+    let mut lines = vec![
+        "red: algebraic loop; dashed: behind a filter; a => b: b follows a at the same instant".to_owned(),
+    ];
     for l in &stability.loops {
         let radius = l.radius.map_or("unknown".into(), |radius| format!("{radius:.4}"));
         let verdict = if l.is_stable { "stable" } else { "not zero-stable" };

@@ -37,7 +37,7 @@ pub enum Error {
     },
 
     /// The file name ends in nothing koppel knows.
-    #[error("`{}` is no kind of result file koppel knows", path.display())]
+    #[error("`{}` is not a known kind of result file", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,

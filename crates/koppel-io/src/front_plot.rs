@@ -10,7 +10,7 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 46.0;
 const LEGEND: f64 = 170.0;
 
-/// The picture; `chosen` is the place of the settings to take.
+/// The picture; `chosen` is the index of the recommended settings.
 #[must_use]
 pub fn svg(title: &str, tuning: &Tuning, chosen: Option<usize>) -> String {
     let across =
@@ -25,7 +25,7 @@ pub fn svg(title: &str, tuning: &Tuning, chosen: Option<usize>) -> String {
         draw(&mut canvas, panel as f64 * (WIDTH + LEFT), [across, *objective], tuning, chosen, &methods);
     }
     let right = up.len() as f64 * (WIDTH + LEFT) + 16.0;
-    let names = methods.iter().map(String::as_str).chain(["the run as it stands", "to take"]);
+    let names = methods.iter().map(String::as_str).chain(["the current settings", "recommended"]);
     for (row, name) in names.enumerate() {
         let at = [right, TOP + 12.0 + 18.0 * row as f64];
         match row.checked_sub(methods.len()) {

@@ -52,7 +52,7 @@ pub fn svg(title: &str, forecast: &Forecast, step: f64) -> String {
     canvas.text(x, TOP - 12.0, "middle", &format!("step of the run: {step} s"));
     canvas.text((LEFT + RIGHT) / 2.0, bottom + 36.0, "middle", "communication step in s");
     for (k, (fill, words)) in
-        [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "not known")].iter().enumerate()
+        [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "unknown")].iter().enumerate()
     {
         let x = LEFT + 110.0 * k as f64;
         canvas.rect([x, bottom + 50.0], [12.0, 12.0], fill);

@@ -14,7 +14,7 @@ create_exception!(
     PyException,
     "A file, a setting or an FMU is wrong; the text names the place and what to do."
 );
-create_exception!(koppel, RunError, Error, "A run failed on the way; `result` has everything up to then.");
+create_exception!(koppel, RunError, Error, "A run failed; `result` has everything up to the failure.");
 
 /// An error whose text says it all.
 pub(crate) fn plain(error: impl Display) -> PyErr {

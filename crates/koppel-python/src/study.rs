@@ -180,7 +180,8 @@ impl Collection {
             let mut inner = self.lock();
             let inner = inner.as_mut().ok_or_else(is_over)?;
             let measures = inner.header().measures.len();
-            let damaged = || error::plain("a finished run came back damaged; it is missing still");
+            let damaged =
+                || error::plain("the result of a finished run is damaged; the run counts as missing");
             let rows = lines.iter().map(|line| Row::parse(line, measures).ok_or_else(damaged));
             inner.take(rows.collect::<PyResult<Vec<_>>>()?).map_err(error::study)
         })

@@ -131,11 +131,11 @@ impl System {
     fn check<'py>(&self, py: Python<'py>, error: f64, vary: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         if error.is_nan() || error <= 0.0 {
             return Err(PyValueError::new_err(format!(
-                "error = {error}: give a share of the range, such as 0.05"
+                "error = {error}: give a fraction of the range, such as 0.05"
             )));
         }
         if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
-            return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
+            return Err(PyValueError::new_err("vary: give a fraction between 0 and 1, such as 0.2"));
         }
         let mut session = self.heard(py)?;
         let (mut remarks, told) = (Vec::new(), Mutex::new(Vec::new()));

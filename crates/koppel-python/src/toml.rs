@@ -46,6 +46,6 @@ fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let kind = value.get_type().name()?.to_string();
     Err(PyTypeError::new_err(format!(
-        "setting `{name}`: a {kind} is none of number, text, truth value, list and dict"
+        "setting `{name}`: a {kind} is not a number, string, Boolean, list or dict"
     )))
 }

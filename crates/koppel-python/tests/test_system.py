@@ -247,7 +247,7 @@ def broken_mass(folder):
 def test_what_is_done_without_is_told_by_run_check_and_studies(tmp_path):
     path = broken_mass(tmp_path)
     for call in [koppel.System.check, koppel.System.run]:
-        with pytest.warns(UserWarning, match="koppel does without it") as told:
+        with pytest.warns(UserWarning, match="koppel does not use it") as told:
             call(koppel.load(path, cache=False))
         assert len([one for one in told if "`left` declares canGetAndSetFMUState" in str(one.message)]) == 1
     study = tmp_path / "study.toml"
@@ -255,7 +255,7 @@ def test_what_is_done_without_is_told_by_run_check_and_studies(tmp_path):
         'title = "Steps"\nsystem = "masses.toml"\n[factors]\n"run.step" = [0.05, 0.1]\n'
         '[measures]\npeak = { of = "left.x", take = "max" }\n'
     )
-    with pytest.warns(UserWarning, match="koppel does without it") as told:
+    with pytest.warns(UserWarning, match="koppel does not use it") as told:
         koppel.Study(study).run(tmp_path / "out")
     assert len([one for one in told if "`left` declares canGetAndSetFMUState" in str(one.message)]) == 1
 

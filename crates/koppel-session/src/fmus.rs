@@ -141,5 +141,5 @@ impl Fmus {
 /// Subsystems that are not to be excited, and why.
 pub(crate) fn spared(spec: &SystemSpec) -> Vec<Spared> {
     let spared = spec.subsystems().iter().filter(|one| one.probe == Some(false));
-    spared.map(|one| (one.name.clone(), "it says probe = false".to_owned())).collect()
+    spared.map(|one| (one.name.clone(), "it has probe = false".to_owned())).collect()
 }

@@ -27,7 +27,7 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
         return;
     }
     let (method, step) = (config.coupling.name(), config.step);
-    let way_out = "`koppel check` tells the stable steps of every method; --coupling auto chooses one, --step auto a step, too";
+    let way_out = "`koppel check` lists the stable steps of every method; --coupling auto chooses a method, --step auto a step, too";
     let Ok(growth) = StepMatrix::of(&system, config).and_then(|_| system.growth(config)) else { return };
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
@@ -51,7 +51,7 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
         let percent = significant(100.0 * error.overall, 2);
         let output = error.outputs.first().map_or("", |worst| worst.output.as_str());
         let text = format!(
-            "the run will be off by {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
+            "the error of the run will be {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
         );
         remark::warn(tell, Remark::new(text, way_out));
     }

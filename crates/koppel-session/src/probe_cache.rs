@@ -140,10 +140,10 @@ impl ProbeCache {
             Err(error) => {
                 self.told().insert(Remark::new(
                     format!(
-                        "the cache `{}` cannot be written ({error}): what was found by probing is not kept",
+                        "the cache `{}` cannot be written ({error}): probing results are not cached",
                         self.folder.display()
                     ),
-                    "choose another folder with --cache, or leave it out with --no-cache",
+                    "choose another folder with --cache, or turn the cache off with --no-cache",
                 ));
             }
         }
@@ -155,14 +155,14 @@ impl ProbeCache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("cannot be read ({error})")),
         };
-        let rest = bytes.strip_prefix(FIRST_LINE.as_bytes()).ok_or("is not one of koppel's")?;
+        let rest = bytes.strip_prefix(FIRST_LINE.as_bytes()).ok_or("is not a file of koppel")?;
         let (digest, content) = rest.split_at_checked(64).ok_or("is damaged")?;
         if sha256(content).as_bytes() != digest {
             return Err("is damaged".into());
         }
         let (question, answer): (Vec<u8>, T) = postcard::from_bytes(content).map_err(|_| "is damaged")?;
         if question != asked {
-            return Err("is the answer to another question".into());
+            return Err("belongs to other settings".into());
         }
         // So that it is not taken for unused; where that is not allowed, it may go earlier.
         let _ = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));

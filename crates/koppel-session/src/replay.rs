@@ -30,7 +30,7 @@ pub enum ReplayError {
     #[error("`{}` does not hold the inputs of `{name}` in this run", .path.display())]
     Other { name: String, path: PathBuf },
     #[error(
-        "`{name}` cannot be brought back to its checkpoint: with the same inputs, `{output}` became {found} at t = {} s, but was {wanted}", Seconds(*.time)
+        "`{name}` cannot be restored to its checkpoint: with the same inputs, `{output}` is {found} at t = {} s instead of {wanted}", Seconds(*.time)
     )]
     Differs { name: String, output: String, time: f64, found: f64, wanted: f64 },
 }
@@ -43,7 +43,7 @@ impl ReplayError {
                 "it was written beside the checkpoint; keep both together, or start the run again".into()
             }
             ReplayError::Differs { .. } => {
-                "the FMU has changed, or does not repeat itself; start the run again".into()
+                "the FMU has changed, or is not repeatable; start the run again".into()
             }
         }
     }

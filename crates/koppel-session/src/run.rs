@@ -68,7 +68,7 @@ impl Session {
         run.remarks().into_iter().for_each(|remark| warn(tell, remark));
         let config = &self.spec.run;
         if config.iteration.is_some() && run.loop_works().next().is_none() {
-            warn(tell, "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
+            warn(tell, "`iteration` has no effect: there is no loop of that kind (see `koppel check`)");
         }
         filters.iter().for_each(|choice| note(tell, choice.words()));
         let second = if start.has_second_run { Some(self.second()?) } else { None };

@@ -97,7 +97,7 @@ impl Trials {
                 _ => continue,
             };
             self.tell(format!(
-                "`{}` declares {what}, but it failed when tried in a separate process ({text}); koppel does without it",
+                "`{}` declares {what}, but it failed when tried in a separate process ({text}); koppel does not use it",
                 options.name
             ));
             *place = Some(format!("declares {what}, but failed when that was tried ({text})"));

@@ -156,7 +156,7 @@ fn note_unknown_units(flat: &FlatSystem, descriptions: &[Arc<Description>], repo
         let place = Place::new(&connection.origin.file, connection.origin.at, element);
         let unknown = if source.1 { &pair.1 } else { &pair.0 };
         let message = format!(
-            "unit `{unknown}` is not known: values in `{}` go unchanged into `{}`; define it in `Units`, add a `LinearTransformation`, or write suppressUnitConversion=\"true\" if the numbers are meant as they are",
+            "unit `{unknown}` is not known: values in `{}` pass unchanged to `{}`; define it in `Units`, add a `LinearTransformation`, or write suppressUnitConversion=\"true\" if the numbers are meant as they are",
             pair.0, pair.1
         );
         report.note(&place, Rule::Unit, message);

@@ -21,9 +21,8 @@ pub fn job_file(file: &Path, out: &Path, shards: u64, cpus: usize, scheduler: Sc
         )
     };
     let merge = format!("koppel study merge {folder}/shard-* -o {folder}/whole");
-    let about = format!(
-        "# {shards} parts of the study {file}; a part that was interrupted goes on where it was when it is submitted again.\n"
-    );
+    let about =
+        format!("# {shards} parts of the study {file}; submit an interrupted part again to continue it.\n");
     match scheduler {
         Scheduler::Slurm => format!(
             "#!/bin/bash\n#SBATCH --job-name=koppel-study\n#SBATCH --array=1-{shards}\n#SBATCH --cpus-per-task={cpus}\n\

@@ -83,11 +83,11 @@ pub enum Error {
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize, worst: String },
 
     #[error(
-        "started again after it was excited, it does not stand where it stood: `{variable}` is {found}, but was {wanted}"
+        "re-initialised after probing, it does not return to its start: `{variable}` is {found}, but was {wanted}"
     )]
     NotPutBack { variable: String, found: f64, wanted: f64 },
 
-    #[error("subsystem `{subsystem}` cannot be put back after it was excited before the run: {source}")]
+    #[error("subsystem `{subsystem}` cannot be restored after it was probed before the run: {source}")]
     Probed { subsystem: String, source: Box<Error> },
 
     #[error("subsystem `{subsystem}` cannot roll back, but step iteration needs it (t = {at} s): {reason}", at = Seconds(*.time))]
@@ -220,7 +220,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::BecameNonFinite { inputs, subsystem, .. } if inputs.are_ordinary() => Some(format!(
-                "`{subsystem}` itself computed it: look at its parameters and start values, and at what it does with these inputs; if a solver of koppel's drives it, give that a smaller step"
+                "`{subsystem}` itself computed it: check its parameters, its start values and these inputs; if koppel solves it, use a smaller solver step"
             )),
             Error::BecameNonFinite { .. } => Some(
                 "the coupling or the subsystem's own solver is unstable: use a smaller communication step, another coupling, or a smaller solver step"
@@ -230,10 +230,10 @@ impl Error {
                 "whole numbers are exact up to 2^53; leave it out of connections, `record` and `stop_when`".into(),
             ),
             Error::LoopNotSolved { .. } => {
-                Some("give other start values, use another acceleration or more iterations (run.iteration), or break the loop with a filter or a state".into())
+                Some("use other start values, another acceleration or more iterations (run.iteration), or break the loop with a filter or a state".into())
             }
             Error::Probed { subsystem, .. } => Some(format!(
-                "spare it: write probe = false below [subsystems.{subsystem}]; or use another coupling"
+                "exclude it from probing: write probe = false below [subsystems.{subsystem}]; or use another coupling"
             )),
             Error::CannotRollBack { .. } => Some(
                 "use iteration = { kind = \"outputs\" }, which repeats no step, or an FMU with canGetAndSetFMUState".into(),

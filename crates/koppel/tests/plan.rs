@@ -91,7 +91,7 @@ fn what_cannot_be_reached_is_said() {
     let truck = Case { run: RunConfig { step: 0.3, ..truck.run.clone() }, ..truck };
     let choice = auto(&truck, Steps::Given, AutoConfig { error: 1e-6, save: Save::Calls });
     assert_eq!(choice.chosen.step, 0.3);
-    assert!(choice.warnings.iter().any(|text| text.contains("no settings were found")), "{choice:?}");
+    assert!(choice.warnings.iter().any(|text| text.contains("no settings meet")), "{choice:?}");
     // One that can be reached with a shorter step: the step is named, and does what is said of it.
     let choice = auto(&truck, Steps::Given, AutoConfig { error: 2e-3, save: Save::Calls });
     let words = choice.warnings.iter().find(|text| text.contains(" s would, or step")).unwrap();

@@ -9,7 +9,7 @@ use super::{CacheArguments, SettingArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  koppel check system.toml                                   whether it is stable, and at which steps
+  koppel check system.toml                                   is it stable, and at which steps
   koppel check system.toml --error 0.01                      steps for an error of 1 %
   koppel check system.toml --vary 20                         parameters changed by 20 %
   koppel check system.toml --map steps.svg                   stable steps of all methods
@@ -46,10 +46,10 @@ pub(crate) struct CheckArguments {
     /// Draws the system, its loops in red (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<PathBuf>,
-    /// The wanted error, relative to the range of each output: steps are recommended for it.
+    /// Error target, relative to the range of each output, for the recommended steps.
     #[arg(long, value_name = "PART", default_value_t = 0.05)]
     pub(crate) error: f64,
-    /// Varies every parameter by so many percent and reports whether the run stays stable.
+    /// Varies every parameter by this percentage and reports whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) vary: Option<f64>,
     /// Methods whose stable steps are searched: the run's own, the holds as well, or all [default: all for small systems].

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{assignment, positive};
 
-/// What can be asked of an FMU.
+/// Commands on FMUs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FmuCommand {
     /// Shows what an FMU declares: interfaces, platforms, variables.
@@ -19,9 +19,9 @@ pub(crate) enum FmuCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Tests what an FMU declares and reports what holds.
+    /// Tests what an FMU declares and reports the results.
     #[command(
-        after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
+        after_help = "The exit code is 1 if a test fails.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
     )]
     Check {
         /// The FMU.
@@ -29,7 +29,7 @@ pub(crate) enum FmuCommand {
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
         #[arg(long, value_name = "H", allow_hyphen_values = true, value_parser = positive)]
         step: Option<f64>,
-        /// Longest time of the plain steps each trial begins with, in s; the rest may take 50 times what these took, and 5 s.
+        /// Time limit of the plain steps at the start of each trial, in s; the rest may take 50 times their time, and at least 5 s.
         #[arg(long, value_name = "SECONDS", default_value = "60", allow_hyphen_values = true, value_parser = positive)]
         timeout: f64,
         /// Prints the findings as JSON.
@@ -46,7 +46,7 @@ Examples:
   koppel fmu export mass -o mass.fmu --fmi 3                 a model (see `koppel models`)
   koppel fmu export mass -o m.fmu --set m=2 --solver '{ method = \"rk4\", step = 1e-4 }'
   koppel fmu export car.toml -o car.fmu --fmi 2              a system; unconnected inputs become inputs
-  koppel fmu export car.toml -o car.fmu --plain --force      no state, no derivatives: as most FMUs are";
+  koppel fmu export car.toml -o car.fmu --plain --force      no state, no derivatives, like most FMUs";
 
 /// Arguments of `koppel fmu export`.
 #[derive(Debug, Args)]
@@ -63,10 +63,10 @@ pub(crate) struct ExportArguments {
     /// Version of FMI.
     #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["2", "3"]))]
     pub(crate) fmi: String,
-    /// Without FMU state, directional derivatives and inputs that move inside a step.
+    /// Omits FMU state, directional derivatives and inputs that vary inside a step.
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Exports a system although a loop of it is not zero-stable.
+    /// Exports a system even if a loop is not zero-stable.
     #[arg(long)]
     pub(crate) accept_unstable: bool,
     /// A parameter of the model (m=2); of a system, any setting (left.m=2, run.step=1e-3); may be repeated.

@@ -35,10 +35,10 @@ pub(crate) struct HinfArguments {
     /// Poles lie within 1/D around -1/D, in s [default: a tenth of the step].
     #[arg(long, value_name = "D", allow_hyphen_values = true, value_parser = number)]
     pub(crate) disc: Option<f64>,
-    /// How sent values are held.
+    /// Hold of the sent values.
     #[arg(long, default_value = "zoh", value_parser = PossibleValuesParser::new(["zoh", "foh", "soh"]))]
     pub(crate) hold: String,
-    /// Writes the error over frequency, beside those of the holds, as an SVG picture.
+    /// Draws the error over frequency together with those of the holds (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     /// Prints one JSON document.

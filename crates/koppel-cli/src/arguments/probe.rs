@@ -8,10 +8,10 @@ use super::SettingArguments;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  koppel probe system.toml                     what exciting each subsystem shows; kept for later runs
-  koppel probe system.toml --step 0.02         for another step: another step has other models
-  koppel probe system.toml --no-cache --json   everything anew, for programs
-  koppel probe --clear                         removes what was kept";
+  koppel probe system.toml                     probes each subsystem; cached for later runs
+  koppel probe system.toml --step 0.02         for another step: models depend on the step
+  koppel probe system.toml --no-cache --json   without the cache, as JSON
+  koppel probe --clear                         clears the cache";
 
 /// Arguments of `koppel probe`.
 #[derive(Debug, Args)]
@@ -34,14 +34,14 @@ pub(crate) struct ProbeArguments {
     pub(crate) settings: SettingArguments,
 }
 
-/// Where what was found by exciting FMUs is kept.
+/// Where probing results of FMUs are kept.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "What is known of FMUs from earlier runs")]
+#[command(next_help_heading = "Cache of probing results")]
 pub(crate) struct CacheArguments {
     /// Cache folder [default: KOPPEL_CACHE, or koppel in the user cache directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Does not use the cache: FMUs are excited again.
+    /// Does not use the cache: FMUs are probed again.
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
 }

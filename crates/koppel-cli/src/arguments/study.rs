@@ -11,11 +11,11 @@ Examples:
   koppel study study.toml                      all runs on all cores, results in the folder `study`
   koppel study study.toml --dry-run            how many runs, which factors and measures
   koppel study study.toml --shard 3/10         every tenth run, from the third on
-  koppel study merge part-1 part-2 -o whole    joins the folders of parts
+  koppel study merge part-1 part-2 -o whole    merges the folders of parts
   koppel study analyse whole                   tables, pictures and the page again
   koppel study jobs study.toml --shards 10 --for slurm > study.sh
 
-A study that was interrupted goes on where it was when it is started again.";
+The same command continues an interrupted study.";
 
 /// Arguments of `koppel study`.
 #[derive(Debug, Args)]
@@ -29,10 +29,10 @@ pub(crate) struct StudyArguments {
     /// Folder for results [default: named after the study file, for a part with -shard-K-of-N].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Runs side by side [default: all cores].
+    /// Number of parallel runs [default: all cores].
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Only part K of N.
+    /// Makes only part K of N.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
     /// Also runs a study that takes more than a day or ten million runs.
@@ -44,7 +44,7 @@ pub(crate) struct StudyArguments {
     /// Prints the summary as one JSON document on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress and no summary.
+    /// Shows no progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -52,25 +52,25 @@ pub(crate) struct StudyArguments {
 /// What else can be done with studies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudyCommand {
-    /// Joins parts of a study; reports missing and duplicate runs. Exit code 1 if runs are missing.
+    /// Merges parts of a study; reports missing and duplicate runs. Exit code 1 if runs are missing.
     Merge {
         /// Folders of the parts.
         #[arg(required = true, value_name = "DIR")]
         parts: Vec<PathBuf>,
-        /// Folder for the whole.
+        /// Folder for the merged study.
         #[arg(long, short, value_name = "DIR")]
         out: PathBuf,
     },
     /// Writes tables, pictures and the page of a study again.
     Analyse {
-        /// The folder of a study, whole or not.
+        /// The folder of a study, complete or not.
         folder: PathBuf,
     },
     /// Prints a job file that runs a study in parts on a cluster.
     Jobs {
         /// The study file (.toml).
         file: PathBuf,
-        /// Parts.
+        /// Number of parts.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         shards: u64,
         /// The scheduler that starts them.

@@ -14,15 +14,15 @@ Examples:
   koppel tune system.toml --error 0.01 --apply             writes the cheapest settings with an error up to 1 %
   koppel tune system.toml --apply 7                        writes those of row 7
   koppel tune system.toml --methods zoh,relaxed --objectives radius,consistency --steps 1e-3:10
-  koppel tune system.toml --keep step,connections          the step stays; one method for all connections
-  koppel tune system.toml --plot front.svg --json          a picture, and everything for programs";
+  koppel tune system.toml --keep step,connections          keeps the step; one method for all connections
+  koppel tune system.toml --plot front.svg --json          a figure, and everything as JSON";
 
-/// What is to become small.
+/// An objective to minimise.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ObjectiveArgument {
     /// Spectral radius: growth per macro step.
     Radius,
-    /// Relative consistency: how far inputs are from what is connected to them.
+    /// Relative consistency: difference between inputs and what is connected to them.
     Consistency,
     /// Predicted error over the range of each output.
     Error,
@@ -41,14 +41,14 @@ impl From<ObjectiveArgument> for Objective {
     }
 }
 
-/// What stays as it is.
+/// Settings to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kept {
     /// The communication step.
     Step,
     /// The coupling with all its settings.
     Method,
-    /// Order and groups of calls.
+    /// Order and groups of subsystems.
     Schedule,
     /// One method for all connections.
     Connections,
@@ -59,13 +59,13 @@ pub(crate) enum Kept {
 pub(crate) struct TuneArguments {
     /// The system file (.toml), or a system structure (.ssp, .ssd).
     pub(crate) file: PathBuf,
-    /// Writes the settings of row N of the table into the file; without N, the cheapest that keep the wanted error.
+    /// Writes the settings of row N of the table into the file; without N, the cheapest that meet the error target.
     #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row)]
     pub(crate) apply: Option<Option<usize>>,
-    /// The wanted error, relative to the range of each output.
+    /// Error target, relative to the range of each output.
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part, allow_hyphen_values = true)]
     pub(crate) error: f64,
-    /// Objectives to minimise, separated by commas [default: radius,error,cost; consistency where no error is known].
+    /// Objectives to minimise, separated by commas [default: radius,error,cost; consistency if no error is known].
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
     pub(crate) objectives: Vec<ObjectiveArgument>,
     /// Methods to choose from, separated by commas [default: all that can be used].
@@ -77,10 +77,10 @@ pub(crate) struct TuneArguments {
     /// Connections that may have a method of their own, by the inputs they end at, separated by commas [default: all].
     #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     pub(crate) connections: Vec<String>,
-    /// What stays as it is, separated by commas.
+    /// Settings to keep, separated by commas.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) keep: Vec<Kept>,
-    /// Most settings that are judged: all combinations if there are no more than that [default: 300 to 1000, by their work].
+    /// Maximum number of evaluated settings; all combinations if there are fewer [default: 300 to 1000, by their work].
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     pub(crate) evaluations: Option<usize>,
     /// Random seed.

@@ -99,15 +99,15 @@ fn at_smallest(session: &Session, step: f64) -> Result<Limit> {
 
 fn check_numbers(arguments: &CheckArguments) -> Result<()> {
     if !(arguments.error > 0.0 && arguments.error < 1.0) {
-        let message = format!("--error {} is no error to aim at", arguments.error);
+        let message = format!("--error {} is not a valid error target", arguments.error);
         return Err(Failure::words(
             message,
-            "give a part of the range above zero and below 1, such as 0.05 for 5 %",
+            "give a fraction of the range between 0 and 1, such as 0.05 for 5 %",
         ));
     }
     if let Some(percent) = arguments.vary.filter(|percent| !(*percent > 0.0 && *percent < 100.0)) {
-        let message = format!("--vary {percent} is no change that can be made both ways");
-        return Err(Failure::words(message, "give percent above 0 and below 100, such as 20"));
+        let message = format!("--vary {percent} is not a valid variation");
+        return Err(Failure::words(message, "give a percentage between 0 and 100, such as 20"));
     }
     Ok(())
 }

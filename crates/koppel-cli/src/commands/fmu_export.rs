@@ -72,7 +72,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
     if session.spec.is_open() {
         // What runs inside the FMU cannot be chosen anew in every tool.
         auto::choose(&mut session, Tell::Warnings)?;
-        note("note", format!("the FMU has what was chosen in place of `auto`: {}", session.pin().join(", ")));
+        note("note", format!("the FMU uses the settings that `auto` chose: {}", session.pin().join(", ")));
     }
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());
     Ok(Export::system(&session, &name, arguments.accept_unstable)?)

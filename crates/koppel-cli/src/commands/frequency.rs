@@ -70,16 +70,18 @@ impl Frequency {
             ]);
         }
         let force = match self.verdicts.first().and_then(|(_, verdict)| verdict.force) {
-            Some(Taker::AsItIs) => "The present causality has the lower loop gain where exchanges hurt.\n",
+            Some(Taker::AsItIs) => {
+                "The present causality has the lower loop gain where the exchange causes errors.\n"
+            }
             Some(Taker::TheOther) => {
-                "The other causality, with the force taken by the other side, would have the lower loop gain where exchanges hurt.\n"
+                "The other causality, with the force received by the other side, would have the lower loop gain where the exchange causes errors.\n"
             }
             None => "",
         };
         let several = self.verdicts.iter().any(|(_, verdict)| verdict.passive_to.is_none());
         let several = if several { "Passivity is judged for one signal each way only.\n" } else { "" };
         format!(
-            "Over frequency, step {} s, without what folds down from above half the sampling frequency:\n{}{several}{force}",
+            "Over frequency, step {} s, without aliasing from above half the sampling frequency:\n{}{several}{force}",
             significant(self.step, 6),
             grid.whole()
         )

@@ -24,7 +24,7 @@ pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
 }
 
 fn list() -> String {
-    let mut grid = Grid::new(&["model", "what it is"]);
+    let mut grid = Grid::new(&["model", "description"]);
     for entry in models::catalogue() {
         grid.row([entry.name.into(), entry.description.into()]);
     }

@@ -64,8 +64,8 @@ fn named(name: &str) -> Result<PathBuf> {
     let stem = name.strip_suffix(".toml").unwrap_or(name);
     let last = stem.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or_default();
     if last.trim().is_empty() || last == "." || last == ".." {
-        let message = format!("`{name}` is no name of a system");
-        return Err(Failure::words(message, "write a name such as `koppel new car`, which makes car.toml"));
+        let message = format!("`{name}` is not a valid system name");
+        return Err(Failure::words(message, "use a name as in `koppel new car`, which writes car.toml"));
     }
     Ok(PathBuf::from(format!("{stem}.toml")))
 }

@@ -22,7 +22,7 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
         && let Some(other) = methods().into_iter().find(|info| info.excites())
     {
         let (name, other) = (session.spec.run.coupling.name(), other.name);
-        note("note", format!("the coupling `{name}` excites nothing; this is what `{other}` would find"));
+        note("note", format!("the coupling `{name}` needs no probing; these are the results for `{other}`"));
         let settings = SettingArguments { coupling: Some(other.into()), ..arguments.settings.clone() };
         session = load(path, &settings, arguments.tolerant)?;
     }
@@ -60,7 +60,7 @@ fn find(session: &mut Session) -> Result<(Probing, usize)> {
 
 fn clear(arguments: &ProbeArguments, cache: &Cache) -> Result<Exit> {
     let Some(cache) = cache.get() else {
-        return Err(Failure::words("there is no folder of caches", "name one with --cache DIR"));
+        return Err(Failure::words("there is no user cache directory", "name one with --cache DIR"));
     };
     let gone = cache.clear().map_err(Failure::Write)?;
     if arguments.json {

@@ -16,8 +16,8 @@ pub(super) fn recover(arguments: &RecoverArguments) -> Result<Exit> {
     };
     let part = arguments.part.display();
     let left = match finished.part_kept {
-        true => format!("{part} is kept: more than its end could not be read"),
-        false => format!("{part} was used up and is gone"),
+        true => format!("{part} is kept: more than its end is unreadable"),
+        false => format!("{part} was removed"),
     };
     print(&format!("recovered {} rows to {}{dropped}\n{left}\n", finished.rows, finished.path.display()))?;
     Ok(Exit::Ok)

@@ -26,7 +26,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
                 "nothing to continue: `{subsystem}` asked to end this run at t = {} s",
                 significant(*time, 12)
             ),
-            "its results are complete; with another FMU, parameter or input start the run again",
+            "its results are complete; to change an FMU, a parameter or an input, start the run again",
         ));
     }
     let place = format!("settings in {}", path.display());
@@ -89,7 +89,7 @@ fn copy_rows(old: &Path, new: &Path) -> Result<()> {
         if part(old).exists() { (part(old), part(new)) } else { (old.to_path_buf(), new.to_path_buf()) };
     if old.extension() != new.extension() {
         return Err(Failure::words(
-            format!("`{}` is no continuation of `{}`", new.display(), old.display()),
+            format!("`{}` cannot continue `{}`", new.display(), old.display()),
             "choose an output file of the same kind",
         ));
     }

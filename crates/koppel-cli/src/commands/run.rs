@@ -27,7 +27,7 @@ pub(super) fn load(file: &Path, given: &SettingArguments, is_tolerant: bool) -> 
     let settings = settings(given);
     let tolerance = if is_tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
     if is_tolerant && !system_file::is_structure(file) {
-        let message = format!("--tolerant is for system structures; `{}` is none", file.display());
+        let message = format!("--tolerant is for system structures; `{}` is not one", file.display());
         return Err(Failure::words(message, "leave it out, or name an .ssp or .ssd file"));
     }
     Ok(Session::load_tolerant(file, &settings, tolerance)?)

@@ -44,20 +44,20 @@ fn check(file: &Path, tolerant: bool) -> Result<Exit> {
     }
     if errors > 0 {
         let what = if errors == 1 { "finding is an error" } else { "findings are errors" };
-        let message = format!("`{}` is not as the standard wants it: {errors} {what}", file.display());
+        let message = format!("`{}` violates the standard: {errors} {what}", file.display());
         let hint = (forgivable > 0).then(|| match forgivable {
-            1 if errors == 1 => "`--tolerant` forgives it".to_owned(),
-            all if all == errors => "`--tolerant` forgives them".to_owned(),
-            some => format!("`--tolerant` forgives {some} of them"),
+            1 if errors == 1 => "`--tolerant` accepts it".to_owned(),
+            all if all == errors => "`--tolerant` accepts them".to_owned(),
+            some => format!("`--tolerant` accepts {some} of them"),
         });
         return Err(Failure::Words(Box::new(Diagnosis::words(message, hint))));
     }
     let forgiven = findings.iter().filter(|finding| finding.severity == Severity::Forgiven).count();
     let except = match forgiven {
         0 => String::new(),
-        count => format!(", but for what was forgiven ({count})"),
+        count => format!(", except for tolerated violations ({count})"),
     };
-    print(&format!("`{}` is as the standard wants it{except}\n", file.display()))?;
+    print(&format!("`{}` conforms to the standard{except}\n", file.display()))?;
     Ok(Exit::Ok)
 }
 
@@ -76,7 +76,7 @@ fn fmu_findings(file: &Path, options: &Options) -> Vec<Finding> {
 /// Writes a system file as a package; models of koppel itself become FMUs.
 fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit> {
     if !out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ssp")) {
-        let message = format!("`{}` is no name of a package", out.display());
+        let message = format!("`{}` is not a package name", out.display());
         return Err(Failure::words(message, "end it in `.ssp`"));
     }
     refuse_existing(out, force)?;

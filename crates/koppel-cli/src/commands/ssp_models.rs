@@ -38,8 +38,8 @@ fn model_of(name: &str, model: &str, keys: &Value) -> Result<Export> {
     if model == "linear" || keys.get("start").is_some() {
         let what = if model == "linear" { "matrices" } else { "start values" };
         return Err(Failure::words(
-            format!("`{name}` has {what} of its own, and cannot become an FMU by itself"),
-            "put it into a system file of its own, and make an FMU of that with `koppel fmu export`",
+            format!("`{name}` has its own {what} and cannot be exported as an FMU alone"),
+            "put it into a separate system file and export that with `koppel fmu export`",
         ));
     }
     let parameters = keys.get("parameters").and_then(Value::as_table);

@@ -63,7 +63,7 @@ fn folder_of(file: &Path, shard: Shard) -> PathBuf {
 
 fn start(arguments: &StudyArguments) -> Result<Exit> {
     let Some(file) = &arguments.file else {
-        return Err(Failure::words("no study file is named", "koppel study FILE.toml"));
+        return Err(Failure::words("no study file was given", "koppel study FILE.toml"));
     };
     let study = Arc::new(load(file)?);
     let design = design(&study)?;
@@ -93,7 +93,7 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
     })?;
     if progress.before + progress.finished < progress.runs {
         let left = progress.runs - progress.before - progress.finished;
-        note("note", format!("{left} runs are left; the same command goes on with them"));
+        note("note", format!("{left} runs remain; the same command continues"));
         return Ok(Exit::Interrupted);
     }
     let written = write_results(&folder, &header, &rows).map_err(|error| match error {
@@ -106,7 +106,7 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
         let time = duration(std::time::Duration::from_secs_f64(progress.seconds));
         let before = match progress.before {
             0 => String::new(),
-            before => format!(", {before} were there before"),
+            before => format!(", {before} existed before"),
         };
         print(&format!(
             "{}  made     {} runs in {time}{before}\n",
@@ -131,7 +131,7 @@ fn join(parts: &[PathBuf], out: &Path) -> Result<Exit> {
         );
     }
     if merged.damaged > 0 {
-        note("warning", format!("{} damaged lines were left out", merged.damaged));
+        note("warning", format!("{} damaged lines were skipped", merged.damaged));
     }
     if merged.missing == 0 {
         return Ok(Exit::Ok);

@@ -96,7 +96,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-const NO_MODEL: &str = "tuning needs linear models of all subsystems; `koppel check` says which have none, and `koppel study` tries settings by running them";
+const NO_MODEL: &str = "tuning needs linear models of all subsystems; `koppel check` lists those without one; `koppel study` tries settings by running them";
 
 fn reason(error: &koppel::Error) -> String {
     match error {
@@ -108,7 +108,7 @@ fn reason(error: &koppel::Error) -> String {
 fn check_numbers(arguments: &TuneArguments) -> Result<()> {
     if arguments.evaluations == Some(0) {
         return Err(Failure::words(
-            "--evaluations 0 judges nothing",
+            "--evaluations 0 evaluates nothing",
             "give a number above zero, such as 2000",
         ));
     }
@@ -135,10 +135,10 @@ fn check_numbers(arguments: &TuneArguments) -> Result<()> {
 /// What the linear models do not see.
 fn warn(session: &Session, forecast: &Forecast) {
     if forecast.verdict == Verdict::Untrusted {
-        let reason = forecast.reason.as_deref().unwrap_or("nothing is known");
+        let reason = forecast.reason.as_deref().unwrap_or("no model is known");
         note(
             "warning",
-            format!("the figures hold where the run begins, but are not to be trusted beyond: {reason}"),
+            format!("the figures are valid at the start of the run, but not reliable beyond: {reason}"),
         );
     }
     if session
@@ -148,13 +148,10 @@ fn warn(session: &Session, forecast: &Forecast) {
         .iter()
         .any(|change| change.time > session.spec.run.start && change.time < session.spec.run.stop)
     {
-        note(
-            "warning",
-            "changes by [[at]] are not looked at: the figures hold for the system as it is at the start",
-        );
+        note("warning", "changes by [[at]] are ignored: the figures are valid for the system at the start");
     }
     if session.spec.run.iteration.is_some() {
-        note("note", "with `iteration`, which makes methods and schedules alike, only the step is searched");
+        note("note", "`iteration` makes methods and schedules equivalent, so only the step is searched");
     }
 }
 
@@ -210,11 +207,10 @@ fn against(name: &str, is_asked: bool, session: &Session, system: &LinearSystem)
     let subsystems = session.spec.to_json()["subsystems"].clone();
     let is_spared = |one: &serde_json::Value| one["probe"] == false;
     if subsystems.as_object().is_some_and(|all| all.values().any(is_spared)) {
-        return Some("a subsystem has probe = false and must not be excited");
+        return Some("a subsystem has probe = false and must not be probed");
     }
     let takes_long = system.states() > SMALL || !session.spec.fmus().is_empty();
-    (takes_long && !is_asked)
-        .then_some("it must be run to be judged, which takes long; ask for it with --methods")
+    (takes_long && !is_asked).then_some("judging it requires runs, which take long; add it with --methods")
 }
 
 /// Inputs that may have methods of their own.
@@ -263,7 +259,7 @@ fn row(found: &Tuning, chosen: Option<usize>, asked: Option<usize>, wanted: f64)
             let error = |row: &usize| found.front[*row].score.error.unwrap_or(f64::INFINITY);
             let best = (0..count).min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
             let (wanted, best_error) = (100.0 * wanted, output::significant(100.0 * error(&best), 2));
-            let message = format!("nothing was written: no settings keep an error of {wanted} %");
+            let message = format!("nothing was written: no settings meet the error target of {wanted} %");
             let hint = format!(
                 "row {} is the most accurate with {best_error} %: --apply {}, or a larger --error",
                 best + 1,

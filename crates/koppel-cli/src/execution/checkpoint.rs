@@ -54,7 +54,7 @@ impl Checkpoint {
         let bytes = fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::words(
                 format!("there is no checkpoint `{}`", path.display()),
-                beside(path).unwrap_or_else(|| "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where".into()),
+                beside(path).unwrap_or_else(|| "koppel writes it at Ctrl-C or with --checkpoint-every, beside the result file unless --checkpoint names another file".into()),
             ),
             _ => Failure::Input(Io::io("read", path)(error)),
         })?;
@@ -68,7 +68,7 @@ impl Checkpoint {
             return Err(Failure::words(
                 format!("`{}` is not a checkpoint of koppel", path.display()),
                 beside(path)
-                    .unwrap_or_else(|| "name the file written at Ctrl-C or by --checkpoint-every".into()),
+                    .unwrap_or_else(|| "name the file written at Ctrl-C or with --checkpoint-every".into()),
             ));
         };
         let broken = || {

@@ -271,7 +271,7 @@ impl<'a> Execution<'a> {
 fn no_checkpoint(error: &str) -> Remark {
     Remark::new(
         format!("no checkpoint: {error}"),
-        "with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same",
+        "with --checkpoint or --checkpoint-every, koppel logs the inputs of such an FMU, and the run can be continued",
     )
 }
 

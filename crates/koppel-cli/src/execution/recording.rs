@@ -17,7 +17,7 @@ const KEPT: usize = 16_000_000;
 /// One row in this many is timed; a prime, so that it does not keep step with the batches of a file.
 const TIMED: u64 = 7;
 
-const ENDED: &str = "the run was ended; its result file takes no more rows";
+const ENDED: &str = "the run has ended; its result file is closed";
 
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
@@ -192,7 +192,7 @@ impl Shared {
         match writer.finish() {
             Ok(finished) => {
                 let text =
-                    format!("ended inside a step; `{}` has the rows up to then", finished.path.display());
+                    format!("aborted inside a step; `{}` has the rows so far", finished.path.display());
                 note("note", &text);
             }
             Err(error) => Failure::Write(error).show(),

@@ -6,9 +6,9 @@ use koppel::analysis::Worth;
 /// What `--require` asks of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Required {
-    /// Its error is small.
+    /// The error is small.
     Trusted,
-    /// Its error is not known to be large.
+    /// The error may be large or unknown.
     Doubtful,
 }
 

@@ -63,13 +63,13 @@ pub(crate) fn tell_changes(sources: &[Source]) -> bool {
         let text = match &source.subsystem {
             Some(name) => Remark::new(
                 format!(
-                    "`{path}` has changed since the run began: the new one goes on as `{name}` from what the old one left"
+                    "`{path}` has changed since the run began: the new one continues as `{name}` from the state of the old one"
                 ),
-                "that is fine for an FMU that was repaired; if another FMU is meant, start the run again",
+                "this is fine for a repaired FMU; for another FMU, start the run again",
             ),
             None => Remark::new(
                 format!(
-                    "`{path}` has changed since the run began: the run goes on with the settings it began with"
+                    "`{path}` has changed since the run began: the run continues with its original settings"
                 ),
                 "for other settings start the run again; --stop alone can be changed",
             ),

@@ -30,8 +30,8 @@ const LONG: Duration = Duration::from_secs(10);
 fn once_interrupted(names: &[String]) -> Remark {
     let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
     Remark::new(
-        format!("`{}`{more} cannot save its state: once interrupted, this run cannot be continued", names[0]),
-        "with --checkpoint-every or --checkpoint the inputs of such an FMU are logged, and it can",
+        format!("`{}`{more} cannot save its state: if interrupted, this run cannot be continued", names[0]),
+        "with --checkpoint-every or --checkpoint, koppel logs the inputs of such an FMU, and it can",
     )
 }
 

@@ -14,15 +14,15 @@ use super::{duration, significant};
 pub(super) fn facts(session: &Session) -> Vec<(&'static str, String)> {
     let Some(choice) = session.chosen() else { return Vec::new() };
     let error = match choice.error {
-        Some(error) => format!("predicted error {} (wanted {})", percent(error), percent(choice.aim.error)),
+        Some(error) => format!("predicted error {} (target {})", percent(error), percent(choice.aim.error)),
         None if choice.basis == Basis::Nothing => {
-            let reason = choice.warnings.first().map_or("nothing is known of it", String::as_str);
+            let reason = choice.warnings.first().map_or("no model is known", String::as_str);
             return vec![
                 ("auto", format!("{}: {reason}", choice.chosen.words())),
                 ("pinned by", session.pin().join(", ")),
             ];
         }
-        None => "its error is not known".to_owned(),
+        None => "error unknown".to_owned(),
     };
     let time = duration(Duration::try_from_secs_f64(choice.seconds).unwrap_or_default());
     let mut facts =
@@ -57,7 +57,7 @@ pub(crate) fn explanation(choice: &Choice) -> Vec<(&'static str, String)> {
 fn words(tried: &Tried, choice: &Choice) -> String {
     let error = tried.error.map_or("not stable".to_owned(), |error| format!("error {}", percent(error)));
     let cost = tried.cost.map_or(String::new(), |cost| format!(", {}", cost_words(cost, choice.aim.save)));
-    let keeps = if tried.keeps { "" } else { ", not good enough" };
+    let keeps = if tried.keeps { "" } else { ", above the target" };
     format!("{}, {} s: {error}{cost}{keeps}", tried.method, significant(tried.step, 4))
 }
 
@@ -75,7 +75,7 @@ fn basis(choice: &Choice) -> String {
         Basis::Forecast => "by the forecast".to_owned(),
         Basis::LinearModels => "by the forecast on linear models".to_owned(),
         Basis::Pilots => format!("by runs of copies up to t = {until} s"),
-        Basis::Nothing => "nothing is known of it".to_owned(),
+        Basis::Nothing => "without a forecast".to_owned(),
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Limit {
 impl Limit {
     fn words(&self) -> String {
         let verdict = serde_json::to_value(self.verdict).unwrap_or_default();
-        let radius = self.spectral_radius.map_or("not known".into(), |radius| significant(radius, 4));
+        let radius = self.spectral_radius.map_or("unknown".into(), |radius| significant(radius, 4));
         let verdict = verdict.as_str().unwrap_or_default();
         format!("{} s: {verdict}, spectral radius {radius}", significant(self.step, 4))
     }
@@ -116,7 +116,7 @@ impl Loop {
             writeln!(text, "    radius          {radius} ({verdict}), gain {}", significant(self.gain, 6));
         let cut = if *is_smallest_cut { "the smallest cut" } else { "a cut found by a heuristic" };
         let _ = writeln!(text, "    torn at         {} ({cut})", joined(torn, ", "));
-        let outputs = if *is_filtered { "no need, a filter breaks it" } else { "can be iterated" };
+        let outputs = if *is_filtered { "not needed, a filter breaks it" } else { "can be iterated" };
         let steps = match without_roll_back.as_slice() {
             [] => "can be iterated".to_owned(),
             list => format!("cannot: `{}` cannot roll back", list.join("`, `")),
@@ -176,7 +176,12 @@ impl Check {
         }
         text.push_str(&super::forecast::text(&self.forecast, wanted));
         if let Some(Limits { largest, smallest }) = &self.adaptive {
-            let _ = writeln!(text, "  {:17} {} (all above is judged there)", "largest step", largest.words());
+            let _ = writeln!(
+                text,
+                "  {:17} {} (the verdicts above are for this step)",
+                "largest step",
+                largest.words()
+            );
             let _ = writeln!(text, "  {:17} {}", "smallest step", smallest.words());
         }
         for subsystem in self.subsystems.as_array().into_iter().flatten() {
@@ -237,7 +242,7 @@ fn feed_through(subsystem: &Value) -> String {
         _ => "by probing",
     };
     match pairs.is_empty() {
-        true => format!("no feed-through seen ({told})"),
+        true => format!("no feed-through found ({told})"),
         false => format!("{} ({told})", joined(&pairs, "; ")),
     }
 }

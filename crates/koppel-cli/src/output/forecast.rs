@@ -33,7 +33,7 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
     }
     if let Some(mode) = forecast.modes.first().filter(|_| forecast.verdict != Verdict::Stable) {
         let seen = joined(&mode.outputs, ", ");
-        line("largest mode", &format!("{} Hz, seen by {seen}", significant(mode.frequency, 3)));
+        line("largest mode", &format!("{} Hz, visible at {seen}", significant(mode.frequency, 3)));
     }
     if let Some(error) = &forecast.error {
         let worst = error.outputs.first().map_or("", |worst| worst.output.as_str());
@@ -95,12 +95,14 @@ fn list<T>(
 fn verdict(forecast: &Forecast) -> String {
     let radius = forecast.spectral_radius.map_or("infinite".into(), |radius| significant(radius, 6));
     let found = match forecast.found {
-        Some(Found::Running) => ", found by running linear models: the method learns on the way",
+        Some(Found::Running) => ", from runs of linear models: the method learns during the run",
         _ => "",
     };
     match forecast.verdict {
         Verdict::Stable if forecast.grows_by_itself => {
-            format!("stable: it grows as the system itself does where it stands (spectral radius {radius})\n")
+            format!(
+                "stable: it grows only because the system itself is unstable (spectral radius {radius})\n"
+            )
         }
         Verdict::Stable => format!("stable: spectral radius {radius} per step{found}\n"),
         Verdict::Unstable => {
@@ -109,10 +111,10 @@ fn verdict(forecast: &Forecast) -> String {
             format!("unstable: disturbances grow by {growth} % per step (spectral radius {radius}{found})\n")
         }
         Verdict::Marginal => {
-            format!("marginal: disturbances neither grow nor die out (spectral radius {radius})\n")
+            format!("marginal: disturbances neither grow nor decay (spectral radius {radius})\n")
         }
         Verdict::Untrusted => {
-            format!("untrusted: {}\n", forecast.reason.as_deref().unwrap_or("nothing is known"))
+            format!("untrusted: {}\n", forecast.reason.as_deref().unwrap_or("no model is known"))
         }
     }
 }
@@ -120,13 +122,13 @@ fn verdict(forecast: &Forecast) -> String {
 fn trust(model: &ModelTrust) -> String {
     let ModelTrust { subsystem, source, .. } = model;
     if let Some(found) = &model.identified {
-        let run = model.error.map_or(String::new(), |error| format!(", the run by {}", percent(error)));
+        let run = model.error.map_or(String::new(), |error| format!(", {} over the run", percent(error)));
         return identified(subsystem, found) + &run;
     }
     match model.error {
         None => format!("{subsystem}: by {source}, not compared with the run"),
         Some(error) => {
-            format!("{subsystem}: by {source}, misses its first steps by {}", percent(error))
+            format!("{subsystem}: by {source}, error over the first steps {}", percent(error))
         }
     }
 }
@@ -142,11 +144,11 @@ fn identified(subsystem: &str, found: &Identified) -> String {
         false => format!("{} steps, {} s", found.step_calls, significant(found.seconds, 2)),
     };
     let error = percent(found.error);
-    format!("{subsystem}: identified by exciting it ({states}; {work}), misses what was kept back by {error}")
+    format!("{subsystem}: identified by probing ({states}; {work}), error {error} on validation data")
 }
 
 fn recommended(item: &Recommendation) -> String {
-    let error = item.error.map_or("not known".into(), percent);
+    let error = item.error.map_or("unknown".into(), percent);
     format!(
         "{} s ({}, {}): error {error}, {} calls per simulated second",
         significant(item.step, 3),
@@ -175,7 +177,7 @@ fn robust(line: &mut impl FnMut(&str, &str), robustness: &Robustness) {
         (false, _) => {
             let broken = robustness.parameters.iter().filter(|range| !range.survives);
             let names: Vec<String> = broken.map(|range| range.parameter.clone()).collect();
-            format!("does not stay stable if these change: {}", joined(&names, ", "))
+            format!("becomes unstable if these change: {}", joined(&names, ", "))
         }
     };
     line(&label, &verdict);
@@ -211,7 +213,7 @@ fn schedule(schedule: &ScheduleConfig) -> String {
 
 fn steps(limit: &Limit) -> String {
     let steps = match (&limit.problem, limit.intervals.as_slice()) {
-        (Some(problem), _) => format!("not known: {problem}"),
+        (Some(problem), _) => format!("unknown: {problem}"),
         (None, []) => "none of those tried".to_owned(),
         (None, intervals) => intervals.iter().map(interval).collect::<Vec<_>>().join(" or "),
     };

@@ -49,7 +49,7 @@ impl Probing {
         if excited > 0 {
             facts.push((
                 "probing",
-                format!("{} excited before the run, in {}", subsystems(excited), time(self.seconds)),
+                format!("{} probed before the run, in {}", subsystems(excited), time(self.seconds)),
             ));
         }
         if self.from_cache > 0 {
@@ -114,8 +114,10 @@ fn consequence(report: &ProbeReport) -> String {
     // What an FMU said about it comes below, and is told elsewhere.
     let reason = in_one_line(report.reason.as_deref().unwrap_or_default(), 1);
     let follows = match report.connections.as_slice() {
-        [] => "nothing is connected to it, so nothing follows".to_owned(),
-        list => format!("its model is learned in the run; until then as held values: {}", joined(list, ", ")),
+        [] => "nothing is connected to it, so this has no effect".to_owned(),
+        list => {
+            format!("its model is learned during the run; until then, held values at {}", joined(list, ", "))
+        }
     };
     format!("`{}` has no model: {reason}; {follows}", report.subsystem)
 }

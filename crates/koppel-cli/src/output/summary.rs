@@ -259,7 +259,7 @@ impl Summary {
                 (
                     "continued".to_owned(),
                     format!(
-                        "from the checkpoint at t = {} s; times and errors below since then",
+                        "from the checkpoint at t = {} s; times and errors below count from there",
                         significant(time, 12)
                     ),
                 ),
@@ -269,7 +269,7 @@ impl Summary {
             let text = match overruns.late_steps {
                 0 => "no step was late".to_owned(),
                 1 => format!("1 step was late, by {}", duration(seconds(overruns.latest))),
-                late => format!("{late} steps were late, at most by {}", duration(seconds(overruns.latest))),
+                late => format!("{late} steps were late, by at most {}", duration(seconds(overruns.latest))),
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }

@@ -19,7 +19,7 @@ use super::{Grid, SHOWN, quoted, significant};
 pub(crate) struct Tuned<'a> {
     pub(crate) session: &'a Session,
     pub(crate) found: &'a Tuning,
-    /// The row to take.
+    /// The recommended row.
     pub(crate) chosen: Option<usize>,
     /// Methods that cannot be used, and why.
     pub(crate) left_out: &'a [(String, String)],
@@ -59,9 +59,9 @@ impl Tuned<'_> {
         let found = self.found;
         let names: Vec<&str> = found.objectives.iter().map(|objective| objective.name()).collect();
         let how = match found.is_complete {
-            true => format!("all {} combinations were judged", found.judged),
+            true => format!("all {} combinations were evaluated", found.judged),
             false => format!(
-                "{} of about {} combinations were judged",
+                "{} of about {} combinations were evaluated",
                 found.judged,
                 significant(found.combinations, 2)
             ),
@@ -105,20 +105,16 @@ impl Tuned<'_> {
         for row in &rows {
             let one = &self.found.front[*row];
             let mark = match (self.chosen == Some(*row), one.is_own) {
-                (true, true) => "to take; as it stands",
-                (true, false) => "to take",
-                (false, true) => "as it stands",
+                (true, true) => "recommended; current",
+                (true, false) => "recommended",
+                (false, true) => "current",
                 (false, false) => "",
             };
             add((row + 1).to_string(), one, mark);
         }
         let is_listed = self.found.front.iter().any(|one| one.is_own);
         if let Some(own) = self.found.own.as_ref().filter(|_| !is_listed) {
-            add(
-                String::new(),
-                own,
-                if own.score.is_stable { "as it stands" } else { "as it stands: unstable" },
-            );
+            add(String::new(), own, if own.score.is_stable { "current" } else { "current: unstable" });
         }
         let rest = self.found.front.len() - rows.len();
         match rest {
@@ -153,10 +149,15 @@ impl Tuned<'_> {
         let knows_errors = self.found.front.iter().any(|one| one.score.error.is_some());
         match self.chosen {
             Some(row) if knows_errors => {
-                format!("row {} is the cheapest that keeps an error of {wanted}: --apply writes it", row + 1)
+                format!(
+                    "row {} is the cheapest that meets the error target of {wanted}: --apply writes it",
+                    row + 1
+                )
             }
-            Some(row) => format!("row {} lies nearest to the best of all: --apply writes it", row + 1),
-            None => format!("none keeps an error of {wanted}: --apply N writes row N"),
+            Some(row) => {
+                format!("row {} is closest to the best in all objectives: --apply writes it", row + 1)
+            }
+            None => format!("no row meets the error target of {wanted}: --apply N writes row N"),
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) fn unconnected(run: &Run) -> Vec<Default> {
 pub(super) fn defaults_grid(inputs: &[Default]) -> Grid {
     let mut grid = Grid::new(&["unconnected input", "value", "unit", ""]);
     for input in inputs {
-        let signal = if input.has_signal { "plus a signal from outside" } else { "" };
+        let signal = if input.has_signal { "plus an external signal" } else { "" };
         let unit = input.unit.clone().unwrap_or_default();
         grid.row([input.name.clone(), input.value.to_string(), unit, signal.into()]);
     }

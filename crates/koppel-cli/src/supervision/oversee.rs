@@ -31,7 +31,7 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
         let mut supervisor = Supervisor::start(SUPERVISED, arguments.iter().cloned()).ok()?;
         let how = watch(&mut supervisor, &mut keeper);
         if IS_TO_END_AT_ONCE.load(Ordering::Relaxed) {
-            keeper.complete("ended inside a step");
+            keeper.complete("aborted inside a step");
             supervisor.clean_up();
             std::process::exit(Exit::Interrupted.number().into());
         }

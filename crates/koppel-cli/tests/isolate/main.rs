@@ -186,7 +186,7 @@ fn a_bad_fmu_ends_its_own_process_only() {
             " N, on = 0",
             "hint: ",
             "the 51 rows up to t = 0.5 s are kept in r.csv",
-            "with --checkpoint-every a run can go on",
+            "with --checkpoint-every, a run can continue",
         ]);
         assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
         assert_eq!(folder.column("r.csv", "time").len(), 51);

@@ -40,7 +40,7 @@ fn a_crash_suggests_the_checkpoint_and_the_repaired_fmu_goes_on() {
         assert_eq!(said.code, Some(1), "{}", said.err);
         said.errs_with(&[
             "SIGSEGV",
-            "`koppel resume r.csv.checkpoint` goes on from the checkpoint at t = 0.5 s",
+            "`koppel resume r.csv.checkpoint` continues from the checkpoint at t = 0.5 s",
         ]);
         // The same FMU, repaired: its library now reads another parameter in the place of the bad one.
         pack(&folder, "mass.fmu", |description| {
@@ -77,7 +77,7 @@ fn a_log_of_inputs_that_does_not_fit_is_refused() {
     });
     let said = run(&folder, &resume);
     assert_eq!(said.code, Some(1), "{}", said.err);
-    said.errs_with(&["`body` cannot be brought back to its checkpoint", "at t = 0.01 s", "has changed"]);
+    said.errs_with(&["`body` cannot be restored to its checkpoint", "at t = 0.01 s", "has changed"]);
     pack(&folder, "mass.fmu", plain);
     let log = folder.path("r.csv.checkpoint.0-body.inputs");
     let kept = folder.bytes("r.csv.checkpoint.0-body.inputs");

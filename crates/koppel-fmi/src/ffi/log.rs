@@ -80,7 +80,7 @@ impl Log {
     pub(super) fn warn_of_float_mode(&self, call: &str) {
         if let (false, Some(sink)) = (self.has_warned.swap(true, Ordering::Relaxed), &self.sink) {
             let text = format!(
-                "{call} has changed the floating-point mode (rounding, flush to zero, traps or precision); koppel sets it back"
+                "{call} has changed the floating-point mode (rounding, flush to zero, traps or precision); koppel restores it"
             );
             sink(&LogMessage::of_koppel(&self.instance, self.time(), Status::Warning, text));
         }

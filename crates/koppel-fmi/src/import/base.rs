@@ -292,9 +292,11 @@ impl Base {
         };
         if !is_allowed {
             let reason = match variable.kind {
-                VariableKind::Parameter => "it is fixed once the simulation runs",
+                VariableKind::Parameter => "it cannot change during the simulation",
                 VariableKind::Local => "only start values are set, before the first step",
-                VariableKind::Input | VariableKind::Output => "only parameters are set; inputs are wired",
+                VariableKind::Input | VariableKind::Output => {
+                    "only parameters can be set; inputs are connected"
+                }
             };
             return Err(
                 Error::NotSettable { instance: self.name.clone(), name, reason: reason.into() }.into()

@@ -47,8 +47,7 @@ fn refusal(description: &Description, options: &Options) -> Option<String> {
     let interface = description.interface(options.solving.kind());
     let is_only_one = interface.is_some_and(|i| i.can_be_instantiated_only_once_per_process);
     (is_only_one && options.probe != Some(true)).then(|| {
-        "it has one instance per process only, as what stands for a device or a licence has \
-         (probe = true excites it all the same)"
+        "it allows only one instance per process, as for a device or a licence (probe = true probes it anyway)"
             .into()
     })
 }

@@ -64,7 +64,7 @@ impl CoSimulation {
                 let (by, told, found) = (&self.ports.inputs[input].name, told[(row, 0)], nearer[(row, 0)]);
                 let of = self.row_name(row);
                 return Ok(Err(format!(
-                    "that of {of} by `{by}` is given as {told:.5e}, differences say {found:.5e}"
+                    "that of {of} by `{by}` is {told:.5e}, but differences give {found:.5e}"
                 )));
             }
         }
@@ -111,7 +111,7 @@ impl CoSimulation {
                 let (by, told, found) =
                     (&self.ports.inputs[input].name, told[(row, 0)], near.found[(row, 0)]);
                 return Ok(Err(format!(
-                    "the change of {of} with the states that `{by}` moves is given as {told:.5e}, trial steps say {found:.5e}"
+                    "the change of {of} with the states that `{by}` excites is {told:.5e}, but trial steps give {found:.5e}"
                 )));
             }
         }

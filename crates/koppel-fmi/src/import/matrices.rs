@@ -45,7 +45,7 @@ impl Trust {
     /// Words for the summary.
     pub(super) fn complaint(&self) -> String {
         match self {
-            Trust::Failed(why) => format!(" (its directional derivatives do not hold: {why})"),
+            Trust::Failed(why) => format!(" (its directional derivatives are wrong: {why})"),
             _ => String::new(),
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn lost(binding: &Binding, given: &[Given<'_>]) -> Vec<String> {
         let found = difference(binding, variable, given).filter(|_| is_parameter);
         all.extend(found.map(|(asked, found)| {
             format!(
-                "`{}` was set to {asked}, but the FMU has {found} after its initialization: it computes with another value than the one given",
+                "`{}` was set to {asked}, but is {found} after initialization: the FMU uses another value than the given one",
                 variable.name
             )
         }));

@@ -91,7 +91,9 @@ impl Feed {
         let Some(why) = self.taken.refused.take() else { return false };
         let why = why.headline();
         let (declared, kept) = match self.route {
-            Route::Intermediate => ("values of inputs inside steps", "; this step kept those of its begin"),
+            Route::Intermediate => {
+                ("values of inputs inside steps", "; this step kept the values of its start")
+            }
             _ => ("derivatives of inputs", ""),
         };
         // Those cannot be divided any more.
@@ -111,7 +113,7 @@ impl Feed {
             _ => format!("means over {parts} sub-steps"),
         };
         let text = format!(
-            "`{}` declares that it takes {declared}, but {why}; it gets {instead} instead{kept}",
+            "`{}` declares that it accepts {declared}, but {why}; it gets {instead} instead{kept}",
             base.fmu.path().display()
         );
         self.taken.told = Some(why.to_owned());

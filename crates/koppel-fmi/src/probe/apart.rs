@@ -58,7 +58,7 @@ pub fn probe_apart(fmu: &Arc<Fmu>, options: &ProbeOptions, isolation: &Isolation
                 Err(error) => match *error {
                     // What short steps do to it is not for this trial to judge.
                     Error::Ended(ended) if capability == Capability::Freshness => {
-                        noted(format!("which outputs are old could not be tried ({})", ending(&ended)))
+                        noted(format!("which outputs are old could not be tested ({})", ending(&ended)))
                     }
                     Error::Ended(ended) => failed(ending(&ended)),
                     // A worker that could not be started, a licence that is gone: that says nothing of the FMU.

@@ -93,9 +93,7 @@ fn against_differences(
                 }
                 let (of, by) = (&variables[*unknown].name, &variables[*place].name);
                 let (given, found) = (short(given), short(found));
-                return Ok(failed(format!(
-                    "d `{of}` / d `{by}` is given as {given}, differences say {found}"
-                )));
+                return Ok(failed(format!("d `{of}` / d `{by}` is {given}, but differences give {found}")));
             }
             compared += 1;
             worst = worst.max(if size > 0.0 && apart > noise { apart / size } else { 0.0 });

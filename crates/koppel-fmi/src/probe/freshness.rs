@@ -41,14 +41,14 @@ pub(super) fn freshness(on: &Experiment<'_>) -> Result<Seen> {
         return Ok(not_tried("it has no continuous inputs"));
     }
     let mut body = on.warm()?;
-    let Body::CoSimulation(_) = &body else { return Ok(not_tried("model exchange evaluates at once")) };
+    let Body::CoSimulation(_) = &body else { return Ok(not_tried("model exchange evaluates immediately")) };
     let Ok(reaction) = super::reading::react(on, &mut body)? else {
-        return Ok(not_tried("inputs cannot be set and set back"));
+        return Ok(not_tried("inputs cannot be set and restored"));
     };
     drop(body);
     let silent: Vec<usize> = reaction.silent().collect();
     if silent.is_empty() {
-        return Ok(held("outputs without declared dependencies follow their inputs at once"));
+        return Ok(held("outputs without declared dependencies follow their inputs at the same instant"));
     }
     let verdicts = verdicts(on, &silent)?;
     let all = |wanted: Verdict| -> Vec<usize> {
@@ -57,15 +57,15 @@ pub(super) fn freshness(on: &Experiment<'_>) -> Result<Seen> {
     let mut parts = Vec::new();
     if let old @ [_, ..] = &all(Verdict::Old)[..] {
         let words =
-            "when inputs are set, and moves with them in a step however short: evaluated in steps only";
+            "when inputs are set, and changes with them in any step, however short: evaluated in steps only";
         parts.push(reaction.stays(old, words));
     }
     if let open @ [_, ..] = &all(Verdict::Open)[..] {
-        parts.push(reaction.stays(open, "when inputs are set, and does not say on which it depends"));
+        parts.push(reaction.stays(open, "when inputs are set, and declares no dependencies"));
     }
     Ok(match parts.is_empty() {
         true => held(
-            "outputs without declared dependencies follow their inputs at once, or depend on states alone",
+            "outputs without declared dependencies follow their inputs at the same instant, or depend on states alone",
         ),
         false => noted(parts.join("; ")),
     })

@@ -51,11 +51,11 @@ fn ramp(on: &Experiment<'_>, how: &str, complaint: impl Fn(&Body) -> Option<Seen
     let nearest = moved.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b)));
     let largest = moved.iter().copied().max_by(|a, b| size(*a).total_cmp(&size(*b)));
     let (Some(nearest), Some(largest)) = (nearest, largest) else {
-        return Ok(not_tried("a ramp of the inputs does nothing within one step"));
+        return Ok(not_tried("a ramp of the inputs has no effect within one step"));
     };
     let text = |k: usize| {
         let share = effect[k] / expected[k];
-        format!("a ramp {how} moves `{}` by {share:.3} of what {SUBSTEPS} sub-steps do", names[k].1)
+        format!("a ramp {how} changes `{}` by {share:.3} of the change with {SUBSTEPS} sub-steps", names[k].1)
     };
     Ok(if off(nearest) <= AGREES { held(text(nearest)) } else { failed(text(largest)) })
 }

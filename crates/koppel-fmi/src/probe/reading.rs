@@ -36,12 +36,15 @@ pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Seen> {
     };
     let after = on.run(&mut body, WARM_UP, TRIAL)?;
     if let Some(difference) = on.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
-        return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
+        return Ok(failed(format!(
+            "after inputs were set and restored, {} in later steps",
+            difference.text()
+        )));
     }
     let stale: Vec<usize> = reaction.stale().collect();
     Ok(match (&stale[..], &body) {
         ([], _) => held(format!(
-            "{} of {} outputs follow their inputs at once; later steps are unharmed",
+            "{} of {} outputs follow their inputs at the same instant; later steps are unchanged",
             reaction.following(),
             reaction.before.len()
         )),
@@ -63,7 +66,7 @@ pub(super) fn dependencies(on: &Experiment<'_>) -> Result<Seen> {
     };
     Ok(match reaction.undeclared() {
         Some(text) => failed(text),
-        None => held(format!("{} outputs follow what they declare", reaction.before.len())),
+        None => held(format!("{} outputs follow their declared inputs", reaction.before.len())),
     })
 }
 
@@ -100,7 +103,7 @@ pub(super) fn react(on: &Experiment<'_>, body: &mut Body) -> Result<std::result:
     let back = read(&rest)?;
     if let Some(k) = changes(&before, &back).iter().position(|changed| *changed) {
         let (name, before, back) = (&ports.outputs[k].name, before[k], back[k]);
-        let text = format!("`{name}` is {back} instead of {before} after its inputs were set and set back");
+        let text = format!("`{name}` is {back} instead of {before} after its inputs were set and restored");
         return Ok(Err(failed(text)));
     }
     Ok(Ok(Reaction { ports, before, alone, together }))
@@ -128,7 +131,7 @@ impl Reaction {
             let mut moving = self.alone.iter().filter(|(_, changed)| changed[k]).map(|(input, _)| *input);
             if let Some(input) = moving.find(|input| !output.depends.may_include(*input)) {
                 return Some(format!(
-                    "`{}` changes with `{}` at once, but declares no direct dependence",
+                    "`{}` changes with `{}` at the same instant, but declares no direct dependence",
                     output.name, self.ports.inputs[input].name
                 ));
             }

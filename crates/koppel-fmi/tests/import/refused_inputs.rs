@@ -104,7 +104,7 @@ fn intermediate_updates_of_fmi_3() {
     let fmu = TestFmu::new("mass3.c", MASS3, &["-DREFUSAL=3"]);
     let (mut body, said) = listened(&fmu, options(&[]));
     assert_eq!(drive(&mut body, 20, &LINE).unwrap(), expected, "all but the first step as if undeclared");
-    warned_once(&said, &fmu, &["fmi3SetFloat64 returned error", "this step kept those of its begin"]);
+    warned_once(&said, &fmu, &["fmi3SetFloat64 returned error", "this step kept the values of its start"]);
     let fatal = TestFmu::new("mass3.c", MASS3, &["-DREFUSAL=4"]);
     let error = drive(&mut instance(&fatal.path(), options(&[])), 20, &LINE).unwrap_err();
     assert!(error.contains("fmi3SetFloat64 returned fatal"), "{error}");

@@ -44,6 +44,6 @@ fn parameters_that_an_fmu_loses_are_told_once() {
     assert!(told.iter().all(|message| message.status == Status::Warning && message.instance == "body"));
     let texts: Vec<&str> = told.iter().map(|message| message.text.as_str()).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts[0].starts_with("`m` was set to 4, but the FMU has 1 after"), "{texts:?}");
-    assert!(texts[1].starts_with("`label` was set to \"mine\", but the FMU has \"lost\""), "{texts:?}");
+    assert!(texts[0].starts_with("`m` was set to 4, but is 1 after"), "{texts:?}");
+    assert!(texts[1].starts_with("`label` was set to \"mine\", but is \"lost\""), "{texts:?}");
 }

@@ -33,12 +33,12 @@ fn every_number_can_be_read_and_parameters_be_changed() {
         );
         go_on(&mut body, 0, 1, &[0.0]).unwrap();
         let refused = body.set(id(&body, "m"), 1.0).unwrap_err().to_string();
-        assert!(refused.contains("`m` cannot be set: it is fixed once the simulation runs"), "{refused}");
+        assert!(refused.contains("`m` cannot be set: it cannot change during the simulation"), "{refused}");
         body.set(id(&body, "c"), 2.0).unwrap();
         assert_eq!(get(&mut body, "c"), 2.0);
         body.initialize(0.0).unwrap();
         assert_eq!((get(&mut body, "m"), get(&mut body, "c")), (4.0, 2.0), "changes outlive a new start");
-        assert!(body.set(id(&body, "F"), 1.0).unwrap_err().to_string().contains("inputs are wired"));
+        assert!(body.set(id(&body, "F"), 1.0).unwrap_err().to_string().contains("inputs are connected"));
     }
 }
 

@@ -22,7 +22,10 @@ fn parameters_may_change_while_it_runs() {
         })
         .unwrap();
         let refused = body.set(id(&body, "quit"), 1.0).unwrap_err().to_string();
-        assert!(refused.contains("`quit` cannot be set: it is fixed once the simulation runs"), "{refused}");
+        assert!(
+            refused.contains("`quit` cannot be set: it cannot change during the simulation"),
+            "{refused}"
+        );
         drive(&mut body, 20..21, 0.1, nothing, |_, _| {}).unwrap();
     }
 }

@@ -85,7 +85,7 @@ impl Kept {
             (*can_interpolate_inputs || *provides_intermediate_update) && lack.input_derivatives.is_none();
         if abilities.moving_inputs && !(is_free || takes_slopes) {
             let why = why(&lack.input_derivatives, "those of {} cannot");
-            self.notes.push(format!("inputs cannot move inside its steps: {why}"));
+            self.notes.push(format!("inputs cannot vary inside its steps: {why}"));
             abilities.moving_inputs = false;
         }
         // Outputs of co-simulation need not follow inputs before the next step.

@@ -147,7 +147,7 @@ impl Export {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
         }
         if spec.run.record.patterns().iter().any(|pattern| pattern.starts_with("loops")) {
-            notes.push("what is recorded of loops stays inside".into());
+            notes.push("recorded columns of loops are not exported".into());
         }
         let title = if spec.title.is_empty() { name } else { &spec.title };
         Ok(Export {

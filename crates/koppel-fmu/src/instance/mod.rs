@@ -110,7 +110,7 @@ impl Instance {
             Phase::Event => "in event mode",
             Phase::Continuous => "in continuous-time mode",
             Phase::Terminated => "after termination",
-            Phase::Ended => "after the simulation was ended from inside; set a saved state or reset",
+            Phase::Ended => "after an inner FMU ended the simulation; set a saved state or reset",
             Phase::Failed => "after a failed step; set a saved state or reset",
         };
         Err(Error::misuse(format!("{call} is not allowed {now}")))
@@ -256,7 +256,7 @@ impl Instance {
                 Ok(())
             }
             _ => Err(Error::misuse(format!(
-                "derivative of order {order} of `{}`: orders 1 to {} and finite values are taken, not {value}",
+                "derivative of order {order} of `{}`: orders 1 to {} and finite values are accepted, not {value}",
                 variable.name,
                 TERMS - 1
             ))),
@@ -276,9 +276,7 @@ impl Instance {
         let round_off = 1e-6 * size + 1e3 * f64::EPSILON * time.abs();
         if (time - self.time).abs() > round_off {
             let own = self.time;
-            return Err(Error::misuse(format!(
-                "the step begins at {time} s, but this FMU stands at {own} s"
-            )));
+            return Err(Error::misuse(format!("the step starts at {time} s, but this FMU is at {own} s")));
         }
         Ok(())
     }

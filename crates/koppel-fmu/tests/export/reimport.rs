@@ -223,5 +223,5 @@ fn wrong_use_is_told_in_words() {
     let mut samples = Samples::new(Request::Nothing, 2);
     let segment = Segment::new(&late, 2, 1, &[0.0; 2]);
     let error = instance.step(&late, &segment, &mut outputs, &mut samples).unwrap_err().to_string();
-    assert!(error.contains("begins at 0.5 s, but this FMU stands at 0.001 s"), "{error}");
+    assert!(error.contains("starts at 0.5 s, but this FMU is at 0.001 s"), "{error}");
 }

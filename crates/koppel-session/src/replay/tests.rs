@@ -122,7 +122,7 @@ fn what_does_not_repeat_itself_is_refused() {
         two.restore(&snapshot).unwrap_err().to_string()
     };
     let text = again(1e-3);
-    assert!(text.contains("`body` cannot be brought back") && text.contains("at t = 0.1 s"), "{text}");
+    assert!(text.contains("`body` cannot be restored") && text.contains("at t = 0.1 s"), "{text}");
     // A log of another run, a short one, none at all.
     let path = journals.of(0, "body").path;
     let bytes = std::fs::read(&path).unwrap();

@@ -126,7 +126,7 @@ impl Found {
             scatter have none, so that F compares with interactions of three and more factors."
             .to_owned();
         if !result.is_balanced {
-            note += " Runs are missing or were drawn: sums of squares of type II.";
+            note += " Runs are missing or random: sums of squares of type II.";
         }
         let header = ["effect", "sum_sq", "df", "mean_sq", "share", "F", "p"];
         self.table("anova", format!("{name}: analysis of variance"), &header, rows, Some(note));
@@ -214,7 +214,7 @@ impl Found {
         };
         let rows = data.factors.iter().zip(&sorting.optimum).map(row).collect();
         let note = format!(
-            "{} runs are nearly best: at most {} % above the best, but at least {}. Interactions are not seen by this analysis.",
+            "{} runs are nearly best: at most {} % above the best, but at least {}. This analysis ignores interactions.",
             sorting.nearly_best,
             short(100.0 * settings.nearly_best),
             settings.at_least
@@ -239,7 +239,7 @@ impl Found {
         if rows.is_empty() {
             return;
         }
-        let note = "area: in units of both factors, or decades where they are spaced by their logarithm; share: of the area that was tried.";
+        let note = "area: in units of both factors, or decades where they are spaced logarithmically; share: of the tested area.";
         let header = ["x", "y", "names", "area", "share"];
         self.table("regions", format!("{name}: areas of stability"), &header, rows, Some(note.into()));
         let mut cells: Vec<Vec<String>> = Vec::new();
@@ -372,7 +372,7 @@ impl Found {
             bins.iter().map(|bin| vec![number(bin.from), number(bin.to), bin.count.to_string()]).collect();
         self.file("histogram.csv".into(), csv(&["from", "to", "runs"], &rows));
         let picture = Levels {
-            title: format!("{name}: how often"),
+            title: format!("{name}: histogram"),
             x: name.to_owned(),
             y: "runs".into(),
             levels: bins.iter().map(|bin| format!("{}..{}", short(bin.from), short(bin.to))).collect(),

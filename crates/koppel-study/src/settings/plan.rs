@@ -45,9 +45,11 @@ pub(super) fn read(node: Option<&Node>, factors: Option<&Vec<Factor>>) -> Result
     let random = factors.into_iter().flatten().find(|factor| factor.source.is_random());
     let Some(node) = node else {
         return match random {
-            Some(factor) => Err(Mark::new(factor.span.clone(), format!("factor `{}` is drawn", factor.name))
-                .hint("say how often: [plan] with kind = \"monte-carlo\" and runs = 1000")
-                .into()),
+            Some(factor) => {
+                Err(Mark::new(factor.span.clone(), format!("factor `{}` is random", factor.name))
+                    .hint("set the number of runs: [plan] with kind = \"monte-carlo\" and runs = 1000")
+                    .into())
+            }
             None => Ok(plan),
         };
     };
@@ -68,7 +70,7 @@ pub(super) fn read(node: Option<&Node>, factors: Option<&Vec<Factor>>) -> Result
         return fields.or(plan);
     }
     let hint = if is_factorial {
-        "a full factorial plan has as many runs as there are combinations; factors that are drawn are drawn `draws` times"
+        "a full factorial plan has as many runs as there are combinations; random factors are drawn `draws` times"
     } else {
         "write `runs`"
     };

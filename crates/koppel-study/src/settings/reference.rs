@@ -42,7 +42,7 @@ pub(super) fn read(node: &Node, system: &SystemSpec, folder: &Path) -> Result<Re
     let given: Vec<&str> =
         ["monolithic", "set", "file"].into_iter().filter(|key| fields.get(key).is_some()).collect();
     let [only] = given[..] else {
-        let message = format!("[reference] says {} ways to make one", given.len());
+        let message = format!("[reference] gives {} sources", given.len());
         let hint = "give one of: monolithic = true, set = { \"run.step\" = 1e-5 }, file = \"reference.csv\"";
         return Err(Mark::new(node.span.clone(), message).hint(hint).into());
     };

@@ -41,7 +41,7 @@ impl FilterChoice {
     pub fn words(&self) -> String {
         let delay = std::f64::consts::SQRT_2 / self.omega;
         format!(
-            "filter into `{}`: PT2 with omega = {:.4} rad/s (stable up to {:.4}); it delays by {delay:.2e} s and damps what is faster than {:.3} Hz; the loop, which would settle at once, takes {:.2e} s to 1/e: what moves as fast comes out wrong, and iteration is exact",
+            "filter into `{}`: PT2 with omega = {:.4} rad/s (stable up to {:.4}); it delays by {delay:.2e} s and damps signals above {:.3} Hz; the loop takes {:.2e} s to settle to 1/e: dynamics that fast are wrong, where iteration is exact",
             self.to,
             self.omega,
             self.limit,
@@ -61,7 +61,8 @@ pub fn choose_filter(run: &mut Run, config: &RunConfig, input: &str) -> Result<F
         return Err(Error::Setting {
             what: "filter into".into(),
             value: input.into(),
-            problem: "needs a number: the connection belongs to no loop, so there is nothing to choose \"auto\" for".into(),
+            problem: "needs a number: the connection belongs to no loop, so \"auto\" cannot choose one"
+                .into(),
         }
         .into());
     };

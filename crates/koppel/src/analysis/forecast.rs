@@ -148,7 +148,7 @@ impl Forecast {
         forecast.linearised = system.linearised();
         forecast.cost = Cost::of(&system.graph, config).ok();
         forecast.stiffness = Stiffness::of(&system).ok().flatten();
-        progress("the error against the system uncut");
+        progress("the error against the monolithic system");
         let reference = system.reference(config).ok();
         let error = reference.as_ref().and_then(|reference| system.global_error(config, reference).ok());
         forecast.error = error.filter(|error| error.overall < HOPELESS);
@@ -160,7 +160,7 @@ impl Forecast {
         let scan = scan(&system, config, forecast.stiffness.as_ref());
         let told = |method: &str| progress(&format!("stable steps of {method}"));
         forecast.limits = limits(&system, &settings[..1], scan, &told);
-        progress("how far linear models hold");
+        progress("validity of linear models");
         forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
         // Of what is not to be trusted nothing more is told unless it is asked for.
@@ -175,7 +175,7 @@ impl Forecast {
             }
         }
         if options.blame.unwrap_or(system.states() <= SMALL && !is_doubted) {
-            progress("connections, each held ideal");
+            progress("connections, each made ideal");
             forecast.blame = forecast.blamed(&system, config, reference.as_ref());
         }
         if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {

@@ -109,7 +109,7 @@ impl LinearSystem {
                 return Ok(reference);
             }
         }
-        Err(unknown("nothing moves, so there is no error to measure".into()))
+        Err(unknown("nothing excites the system, so there is no error".into()))
     }
 
     /// The error with these settings; infinite if the run leaves the range of numbers.
@@ -296,7 +296,7 @@ impl LinearSystem {
 }
 
 fn unfit() -> Box<Error> {
-    unknown("the error is unknown: it is not known what drives the system".into())
+    unknown("the error is unknown because the excitation is unknown".into())
 }
 
 fn steps(horizon: f64, step: f64) -> u64 {

@@ -115,7 +115,7 @@ impl LinearSystem {
                 return Ok(found(f64::INFINITY, false));
             }
             if !ideal.advance()? {
-                return Err(unknown("the system uncut leaves the range of numbers".into()));
+                return Err(unknown("the monolithic system exceeds the range of numbers".into()));
             }
             let (first, last) = (largest(&run.all[..run.all.len().min(steps / 10)]), run.all[k]);
             if k > steps / 5 && last > FAR * first {

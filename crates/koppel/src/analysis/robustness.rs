@@ -116,7 +116,7 @@ impl Varied<'_> {
                 let variable = &self.system.graph.ports(id).parameters[index];
                 let name = format!("{}.{}", self.system.graph.name(id), variable.name);
                 if variable.is_fixed {
-                    left_out.push((name, "is fixed once the run is under way".into()));
+                    left_out.push((name, "cannot change during the run".into()));
                     continue;
                 }
                 let value = self.run.workbench().parameter(id, index)?;

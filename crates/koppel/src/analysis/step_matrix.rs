@@ -58,7 +58,7 @@ impl StepMatrix {
     pub fn of(system: &LinearSystem, config: &RunConfig) -> Result<StepMatrix> {
         let steps = Schedule::new(config, &system.graph)?.period();
         if steps > LONGEST {
-            return Err(unknown(format!("its rates meet only after {steps} steps")));
+            return Err(unknown(format!("its rates coincide only after {steps} steps")));
         }
         let rest = vec![0.0; system.states()];
         let mut run = system.run(config, (WARM_UP + 8) * steps, &rest)?;

@@ -112,7 +112,7 @@ impl ModelTrust {
         let error = self.identified.as_ref().map(|found| found.error).filter(|error| *error > MISSES)?;
         let (name, percent) = (&self.subsystem, 100.0 * error);
         Some(format!(
-            "the model of `{name}` identified by exciting it misses what was kept back by {percent:.0} % of what moves there"
+            "the model of `{name}` identified by probing has an error of {percent:.0} % of the signals' change on validation data"
         ))
     }
 }
@@ -162,7 +162,7 @@ fn compare(
         let name = &model.subsystem;
         let steps = most.min(run.index());
         trust.doubt = Some(format!(
-            "the linear model of `{name}` misses the first {steps} steps of the run by {percent:.0} % of what moves there"
+            "the linear model of `{name}` has an error of {percent:.0} % of the signals' change over the first {steps} steps of the run"
         ));
     }
     Ok(())
@@ -190,8 +190,9 @@ fn walk(
         let time = run.time();
         trust.walked_to = Some(time);
         if here.growth(config)?.is_bounded != is_bounded {
-            trust.doubt =
-                Some(format!("the verdict changes on the way: linearised at t = {time} s it is unstable"));
+            trust.doubt = Some(format!(
+                "the verdict changes during the run: linearised at t = {time} s it is unstable"
+            ));
             return Ok(());
         }
         let bounded_at = |step: f64| -> Result<bool> {
@@ -201,7 +202,7 @@ fn walk(
             && (!bounded_at(limit / MOVES)? || bounded_at(limit * MOVES)?)
         {
             trust.doubt = Some(format!(
-                "the largest stable step moves by more than a quarter on the way (linearised again at t = {time} s)"
+                "the largest stable step changes by more than a quarter during the run (linearised again at t = {time} s)"
             ));
             return Ok(());
         }

@@ -158,13 +158,11 @@ fn ways_out(l: &LoopStability, config: &RunConfig) -> Vec<String> {
             ways.push("solve the loop at each communication point: reading = \"fresh\"".into());
         }
         ways.push("break the loop: filter = \"auto\" on one of its connections".into());
-        ways.push("choose the causality the other way round, so that one member has no feed-through".into());
+        ways.push("reverse the causality, so that one member has no feed-through".into());
         if l.gain < 1.0 {
             ways.push("use another hold: coupling = \"zoh\" with schedule = \"parallel\" multiplies by no more than the loop's gain".into());
         }
     }
-    ways.push(
-        "--accept-unstable runs it all the same (accept_unstable = true in a study, True in Python)".into(),
-    );
+    ways.push("--accept-unstable runs it anyway (accept_unstable = true in a study, True in Python)".into());
     ways
 }

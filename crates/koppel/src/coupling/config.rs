@@ -95,7 +95,8 @@ impl CouplingConfig {
             at += 1;
         }
         all[at] = ("mixed", "other methods for named connections");
-        all[at + 1] = ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run");
+        all[at + 1] =
+            ("auto", "the cheapest of the others that meets an error target, chosen before the run");
         all
     };
 
@@ -266,15 +267,16 @@ fn mixed(
     if let Some(first) = sources.next()
         && sources.any(|other| other != first)
     {
-        let problem = "takes its models from elsewhere than the others; one run has one kind of model";
+        let problem = "has another source of models than the others; a run has one kind of model";
         return Err(bad("mixed.connections", "model", problem));
     }
     let mut pieces = methods.iter().map(|method| method.needs().pieces).filter(|pieces| *pieces > 1);
     if let Some(first) = pieces.next()
         && let Some(other) = pieces.find(|other| *other != first)
     {
-        let problem =
-            format!("cuts steps into other pieces than the others, which have {first}; use the same");
+        let problem = format!(
+            "splits steps into another number of pieces than the others, which have {first}; use the same"
+        );
         return Err(bad("mixed.connections", other, &problem));
     }
     Ok(Mixed::new(methods, owner))
@@ -285,7 +287,7 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
     let parts: Vec<&dyn Method> = configs.iter().flat_map(|config| config.parts()).collect();
     let nodes: Vec<Nodes> = parts.iter().filter_map(|part| part.nodes()).collect();
     if nodes.iter().any(|one| *one != nodes[0] || (nodes.len() > 1 && *one == Nodes::Auto)) {
-        let problem = "must be the same number for all methods: subsystems are excited for one only";
+        let problem = "must be the same number for all methods: subsystems are probed for one only";
         return Err(bad("mixed.connections", "nodes", problem));
     }
     let models: Vec<ModelSettings<'_>> = parts.iter().filter_map(|part| part.models()).collect();
@@ -301,11 +303,11 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
         (learning.kind == LearningKind::SmallStep).then_some((learning.duration, learning.parts))
     });
     if differ(small_steps) {
-        let problem = "cuts steps differently between methods, but one run has one step; use the same `kind`, `duration` and `parts`";
+        let problem = "splits steps differently between methods, but a run has one step; use the same `kind`, `duration` and `parts`";
         return Err(bad("mixed.connections", "learning", problem));
     }
     if differ(models.iter().filter_map(|own| Some((own.model.identify()?, own.learned)))) {
-        let problem = "is learned differently between methods, or from other beginnings, but one run learns one model of each subsystem; use the same `model`";
+        let problem = "differs between methods, or starts from other models, but a run learns one model of each subsystem; use the same `model`";
         return Err(bad("mixed.connections", "model", problem));
     }
     if differ(models.iter().filter(|own| own.model == ModelConfig::Given).map(|own| own.models)) {

@@ -72,7 +72,7 @@ impl Default for CorrectorConfig {
 /// The method, as it is listed.
 pub(super) static CORRECTOR: MethodInfo = MethodInfo {
     settings: &[
-        SettingInfo::new("model", "where models come from", "\"exact\""),
+        SettingInfo::new("model", "source of the models", "\"exact\""),
         SettingInfo::new("error_equation", "`carried` from step to step, or `reset`", "\"carried\""),
         SettingInfo::new("intermediate", "whether the error equation uses intermediate values", "true"),
         SettingInfo::new("error_steps", "parts of the step in which it is solved", "20"),

@@ -51,7 +51,7 @@ impl Deferred {
         if self.against == Against::Applied && self.gain > LARGEST_GAIN && view.stages.iter().any(|s| *s > 0)
         {
             let problem = format!(
-                "is too much for against = \"applied\" where subsystems move one after the other: the correction would not decay; use at most {LARGEST_GAIN}, against = \"extrapolated\", or schedule = \"parallel\""
+                "is too large for against = \"applied\" in a sequential schedule: the correction would not decay; use at most {LARGEST_GAIN}, against = \"extrapolated\", or schedule = \"parallel\""
             );
             return Err(bad("gain", self.gain, &problem));
         }

@@ -73,7 +73,7 @@ impl<T> BySize<T> {
 pub(super) static HINF: MethodInfo = MethodInfo {
     page: Some("hinf.md"),
     settings: &[
-        SettingInfo::new("hold", "how sent values are held: `zoh`, `foh` or `soh`", "\"zoh\""),
+        SettingInfo::new("hold", "hold of the sent values: `zoh`, `foh` or `soh`", "\"zoh\""),
         SettingInfo::new("smoother_order", "order of the smoother, 1 to 4", "2"),
         SettingInfo::new("smoother_hz", "corner of the smoother, in Hz; 0.5 over the step unless given", ""),
         SettingInfo {
@@ -97,8 +97,8 @@ pub(super) static HINF: MethodInfo = MethodInfo {
             "the compensator adds at most this many times the signal's recent range; 1e9 for none",
             "1.7",
         ),
-        SettingInfo::new("samples", "parts of a step in which sources are sampled, 1 to 1000", "10"),
-        SettingInfo::new("pieces", "pieces in which receivers get their inputs, 1 to 100", "5"),
+        SettingInfo::new("samples", "samples of a source per step, 1 to 1000", "10"),
+        SettingInfo::new("pieces", "polynomial pieces of a receiver's input per step, 1 to 100", "5"),
     ],
     order: "1, with a small factor",
     preparation: Preparation::Design,

@@ -337,7 +337,7 @@ impl Report for LearnedModels {
     fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
         let LearnedSettings { learning, learned, .. } = &self.settings;
         let is_hasty = learning.duration == 0.0 && learned.is_empty();
-        let text = "models are learned from nothing and used from the first steps on; give them time (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
+        let text = "models without initial values are used from the first steps; give them time to learn (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
         if is_hasty { vec![text.to_owned()] } else { Vec::new() }
     }
 

@@ -106,7 +106,7 @@ impl Report for Mixed {
     fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
         let mut all: Vec<String> = self.methods.iter().flat_map(|m| m.report().remarks(graph)).collect();
         if self.methods.iter().any(|method| method.needs().repeats) {
-            all.push(not_repeated("other methods fill some of the inputs"));
+            all.push(not_repeated("other methods write some of the inputs"));
         }
         all.dedup();
         all

@@ -198,7 +198,7 @@ pub enum Trial {
 
 /// The remark that a method which would take steps again does not do so.
 pub(crate) fn not_repeated(lack: &str) -> String {
-    format!("steps in which the models miss much are not taken again: {lack}")
+    format!("steps with a large prediction error are not repeated: {lack}")
 }
 
 /// Which models a method needs.

@@ -43,7 +43,7 @@ pub(super) static NEPCE: MethodInfo = MethodInfo {
     rank: 30,
     ..MethodInfo::new::<NepceConfig>(
         "nepce",
-        "gives back in the next step what each input lacked in the last",
+        "corrects each input in the next step by its defect in the last",
     )
 };
 

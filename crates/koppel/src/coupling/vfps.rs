@@ -168,7 +168,7 @@ impl Coupling for Vfps {
             terms: 2,
             pieces: self.prediction.parts,
             samples: Some(Request::Nodes(self.prediction.parts as u32)),
-            steps: StepNeeds::OneSize("its subsystems are excited for one"),
+            steps: StepNeeds::OneSize("its subsystems are probed for one"),
             probe: Some(ProbeNeeds { nodes: self.prediction.parts }),
             repeats: self.config.trials > 1,
             ..Needs::default()
@@ -281,8 +281,7 @@ impl Report for Vfps {
         let told = |(id, probed): (SubsystemId, &Probed)| {
             let reason = probed.reason.as_ref().filter(|_| !graph.outputs_of(id).is_empty())?;
             Some(format!(
-                "`{}` was not excited before the run: {reason}; until it is learned its outputs are held, so the step must be \
-                 one at which a hold works",
+                "`{}` was not probed before the run: {reason}; its outputs are held until it is learned, so choose a step at which a hold works",
                 graph.name(id)
             ))
         };
@@ -295,13 +294,10 @@ impl Report for Vfps {
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
         let mut all = channel::common(graph, false);
-        all.push(Channel::new(
-            "defect".into(),
-            "mean of what inputs lacked at nodes, relative to their ranges",
-        ));
+        all.push(Channel::new("defect".into(), "mean defect of inputs at nodes, relative to their ranges"));
         all.push(Channel::new(
             "curvature".into(),
-            "mean of what lines between nodes cut off, relative to the ranges",
+            "mean interpolation error of the lines between nodes, relative to the ranges",
         ));
         all
     }

@@ -33,14 +33,14 @@ impl Interface {
             let missing = || {
                 let why = subsystem.lack_of_model().unwrap_or_else(|| "has no linear model".into());
                 refused(format!(
-                    "`{name}` {why}; give one that was identified: coupling = {{ method = \"prestep\", model = {{ file = \"models.toml\" }} }}"
+                    "`{name}` {why}; use an identified one: coupling = {{ method = \"prestep\", model = {{ file = \"models.toml\" }} }}"
                 ))
             };
             models.push(model.ok_or_else(missing)?);
         }
         let [first, second] = [wired(graph, 0), wired(graph, 1)];
         if first.is_empty() || second.is_empty() {
-            return Err(refused("it needs wires both ways".into()));
+            return Err(refused("it needs connections in both directions".into()));
         }
         let side = |id: SubsystemId, model: &StateSpace, own: &[InputId], others: &[InputId]| {
             let pick = |matrix: &Matrix| {

@@ -49,7 +49,7 @@ impl ModelConfig {
     pub(crate) fn check(self) -> crate::error::Result<()> {
         match self.above() {
             Some(above) if !(above > 0.0 && above.is_finite()) => {
-                let problem = "must be positive: an error as a part of the range, such as 0.001";
+                let problem = "must be positive: an error as a fraction of the range, such as 0.001";
                 Err(bad("model.above", above, problem))
             }
             _ => Ok(()),
@@ -74,7 +74,7 @@ impl ModelConfig {
         match self.identify() {
             None => Ok(()),
             Some(_) => Err(format!(
-                "`{method}` learns its models while the run goes on; with model = \"exact\" or \"derivatives\" it can be forecast"
+                "`{method}` learns its models during the run; with model = \"exact\" or \"derivatives\" it can be forecast"
             )),
         }
     }
@@ -247,7 +247,7 @@ impl<'de> Visitor<'de> for NameOrTable {
         let is_moesp = table.order.or(table.window).or(table.rows).is_some();
         match (table.derivatives, table.identify) {
             (Some(_), None) if is_rls || is_moesp => {
-                Err(de::Error::custom("`derivatives` goes alone: models are either derived or identified"))
+                Err(de::Error::custom("`derivatives` stands alone: models are either derived or identified"))
             }
             (Some(When::Auto), None) => {
                 Ok(ModelConfig::DerivativesAbove(table.above.unwrap_or(DEFAULT_ABOVE)))
@@ -274,7 +274,7 @@ impl<'de> Visitor<'de> for NameOrTable {
                 window: table.window.unwrap_or(MoespConfig::default().window),
                 rows: table.rows,
             })),
-            _ => Err(de::Error::custom("wanted either `derivatives` or `identify`")),
+            _ => Err(de::Error::custom("expected either `derivatives` or `identify`")),
         }
     }
 }

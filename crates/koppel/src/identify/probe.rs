@@ -308,7 +308,7 @@ impl<'a> Probe<'a> {
     fn why(&self, experiments: usize) -> String {
         let last = self.subject.failure.as_ref().map(|failure| format!(" (the last failure: {failure})"));
         format!(
-            "{experiments} of {EXPERIMENTS} experiments came to an end, too few to fit a model to{}",
+            "{experiments} of {EXPERIMENTS} experiments finished, too few to fit a model{}",
             last.unwrap_or_default()
         )
     }

@@ -85,7 +85,7 @@ pub(crate) struct Realization {
 
 /// Why there is none, as the end of a sentence on the subsystem.
 pub(crate) const NO_LOGARITHM: &str =
-    "moves as nothing that is continuous in time does: its outputs turn from step to step, or lag by steps";
+    "is not a continuous-time system: its outputs alternate from step to step, or lag by steps";
 
 impl Seen {
     /// The model of the best order; `kept` are the inputs and outputs of an experiment at the same step.

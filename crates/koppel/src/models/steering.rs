@@ -58,7 +58,7 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
             .not_negative(),
         Parameter::new("a2", 0.03, "1/(N.m)", "assist: growth with the torque").not_negative(),
         Parameter::new("d_m", 0.003, "N.m.s/rad", "damping by the controller").not_negative(),
-        Parameter::new("T", 1e-3, "s", "the controller acts so often").positive(),
+        Parameter::new("T", 1e-3, "s", "sampling period of the controller").positive(),
     ],
     inputs: &[
         Port::new("T_s", "N.m", "torque of the driver on the steering wheel"),

@@ -106,7 +106,7 @@ impl Work<'_> {
         let mut choice = taken(task, found, basis, self.time + reference.horizon());
         if !is_exact {
             choice.warnings.push(format!(
-                "linear models of `{}` were trusted where the run begins; errors may be larger elsewhere",
+                "linear models of `{}` at the start were used; errors may be larger elsewhere",
                 system.linearised().join("`, `")
             ));
         }
@@ -114,7 +114,7 @@ impl Work<'_> {
     }
 
     fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Choice {
-        (self.progress)("a run of very small steps to compare with");
+        (self.progress)("a reference run with very small steps");
         match pilots.find_reference(self.task.aim.error) {
             Comparison::Found => {
                 // However long that took.
@@ -122,7 +122,7 @@ impl Work<'_> {
                 let found = search(self.task, pilots, self.deadline.max(later), self.progress);
                 taken(self.task, found, Basis::Pilots, pilots.until())
             }
-            Comparison::Still => held_inputs(self.task, "nothing moves in it".into()),
+            Comparison::Still => held_inputs(self.task, "nothing changes in it".into()),
             Comparison::Unclear(nearest) => unclear(self.task, nearest.map(|nearest| *nearest)),
         }
     }
@@ -133,9 +133,7 @@ fn until_only(task: &Task, until: f64) -> Option<String> {
     let RunConfig { start, stop, step, .. } = task.config;
     (until < stop - step).then(|| {
         let looked = until - start;
-        format!(
-            "only the first {looked:.3} s of the run were tried: what comes later may need other settings"
-        )
+        format!("only the first {looked:.3} s of the run were tried: the rest may need other settings")
     })
 }
 
@@ -163,13 +161,13 @@ fn taken(task: &Task, found: Found, basis: Basis, until: f64) -> Choice {
             _ => String::new(),
         };
         warnings.push(format!(
-            "no settings were found that keep an error of {wanted:.3} % with margins: the most exact have {got:.2} %{way_out}"
+            "no settings meet the error target of {wanted:.3} % with margins: the most accurate have {got:.2} %{way_out}"
         ));
         Some(nearest)
     });
     let Some((chosen, Judged { error, cost })) = best else {
         let refused = found.refused;
-        return Choice { refused, ..held_inputs(task, "no settings were found to be stable".into()) };
+        return Choice { refused, ..held_inputs(task, "no stable settings were found".into()) };
     };
     Choice {
         record_every: task.record_every(chosen.step),
@@ -191,10 +189,10 @@ fn unclear(task: &Task, nearest: Option<(Candidate, f64)>) -> Choice {
     let is_of_use =
         |(candidate, _): &(Candidate, f64)| task.steps != Steps::Given || !candidate.coupling.interpolates();
     let Some((nearest, difference)) = nearest.filter(is_of_use) else {
-        return held_inputs(task, "runs at smaller and smaller steps never agreed".into());
+        return held_inputs(task, "runs did not converge under step refinement".into());
     };
     let warning = format!(
-        "runs did not converge under step refinement within the wanted error: at {} s and twice that they differ by {:.2} %",
+        "runs did not converge under step refinement within the error target: at {} s and twice that they differ by {:.2} %",
         nearest.step,
         100.0 * difference
     );
@@ -215,7 +213,7 @@ pub fn held_inputs(task: &Task, reason: String) -> Choice {
     let schedule = task.schedules.first().unwrap_or(&task.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&task.config) }.at(task.allowed(task.config.step));
-    let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
+    let warning = format!("zero-order hold at steps of {} s, without a check: {reason}", chosen.step);
     Choice {
         record_every: task.record_every(chosen.step),
         chosen,

@@ -99,7 +99,7 @@ impl<'a> Pilots<'a> {
             match base.advance() {
                 Ok(()) => {}
                 Err(error) if !task.is_asked() && is_foreign(&error) => {
-                    return Err("what is not koppel's own failed on the way; the run will tell".into());
+                    return Err("an FMU failed in the first steps; the run reports why".into());
                 }
                 // Another method may do better.
                 Err(_) => break,
@@ -110,7 +110,7 @@ impl<'a> Pilots<'a> {
         let budget = patience.max(PART * (set_up + rate * duration));
         if !task.is_asked() && WORTH * set_up > budget {
             return Err(format!(
-                "each copy takes {set_up:.2} s to its start, too long for this run (coupling = \"auto\" tries all the same)"
+                "each copy takes {set_up:.2} s to set up, too long for this run (coupling = \"auto\" tries anyway)"
             ));
         }
         // However long it takes to start one, it is to show something.

@@ -190,7 +190,7 @@ impl Search<'_> {
     fn is_too_late(&mut self, method: &Candidate) -> bool {
         let is_late = Instant::now() > self.deadline;
         match is_late {
-            true => self.found.refuse(method, "not tried: choosing had taken long enough"),
+            true => self.found.refuse(method, "not tried: the time for choosing was used up"),
             false => (self.progress)(&method.method()),
         }
         is_late
@@ -208,7 +208,7 @@ impl Search<'_> {
             Ok(Some(cost)) if cost > self.found.least_cost() => {
                 self.found.refuse(
                     method,
-                    "what it does before the run costs more than a whole run with another method",
+                    "its work before the run costs more than a whole run with another method",
                 );
                 true
             }

@@ -53,7 +53,7 @@ fn assignment(
         && time > config.start
         && graph.ports(id).variable(variable).is_fixed
     {
-        return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
+        return Err(bad("at.set", name, "cannot change during the run; set it at the start"));
     }
     Ok(Assignment { time, target, value })
 }

@@ -497,9 +497,9 @@ impl Run {
             let (stands, starts) = (self.network.board.history.reached(id), self.clock.time(next));
             if (stands - starts).abs() > self.margin() {
                 return Err(Error::Unsupported {
-                    what: "going on to another stop time".into(),
+                    what: "continuing to another stop time".into(),
                     reason: format!(
-                        "`{}` stands at {stands} s, where a step was shortened to reach the old stop time, not at {starts} s",
+                        "`{}` is at {stands} s, where a step was shortened to reach the old stop time, not at {starts} s",
                         self.network.graph.name(id)
                     ),
                 }

@@ -132,7 +132,7 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     if !matches!(config.schedule, ScheduleConfig::Named(_)) {
         return Err(Error::Unsupported {
             what: "a schedule with step iteration".into(),
-            reason: "it moves subsystems along the connections, and loops as they are cut; remove `schedule`"
+            reason: "it advances subsystems along the connections, and loops in the order of their cuts; remove `schedule`"
                 .into(),
         }
         .into());

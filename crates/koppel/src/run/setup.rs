@@ -283,7 +283,7 @@ fn remark_on_discrete_reals(network: &Network) -> Option<Remark> {
             names.join(", ")
         ),
         format!(
-            "if they are signals like any other, write continuous = [\"{name}\"] below [subsystems.{subsystem}]"
+            "if they are continuous signals, write continuous = [\"{name}\"] below [subsystems.{subsystem}]"
         ),
     ))
 }

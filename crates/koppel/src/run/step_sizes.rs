@@ -26,7 +26,7 @@ pub(super) fn check(
                     graph.name(id),
                     format!("a step of another size for `{}`", graph.name(id)),
                 ),
-                reason: format!("it takes steps of one size only, but {reason}"),
+                reason: format!("it accepts steps of one size only, but {reason}"),
             }
             .into());
         }
@@ -72,7 +72,7 @@ fn problem(
     };
     let inside = changes.iter().find(is_inside).filter(|_| !is_multi_rate)?;
     Some(format!(
-        "the change at t = {} s would cut a step in two; move it to a multiple of {} s",
+        "the change at t = {} s would split a step; move it to a multiple of {} s",
         Seconds(inside.time),
         config.step
     ))

@@ -212,7 +212,7 @@ fn drive(
     };
     if graph.ports(subsystem).variable(variable).is_fixed {
         return Err(refused(
-            "is a parameter that is fixed once the run is under way; only tunable ones follow a table",
+            "is a parameter that cannot change during the run; only tunable ones follow a table",
         ));
     }
     if graph.drives.iter().any(|drive| (drive.subsystem, drive.variable) == (subsystem, variable)) {

@@ -292,7 +292,7 @@ impl Subsystem for OdeModel {
             }
             VariableKind::Input | VariableKind::Output => Err(Error::Unsupported {
                 what: setting(&self.ode.ports().variable(variable).name),
-                reason: "only parameters and states are set; inputs are wired".into(),
+                reason: "only parameters and states can be set; inputs are connected".into(),
             }
             .into()),
         }

@@ -141,7 +141,7 @@ impl Doubts {
             };
             Remark::new(
                 format!(
-                    "connection {connection}: {error}. Values in `{sent}` go unchanged into `{wanted}`{others}"
+                    "connection {connection}: {error}. Values in `{sent}` pass unchanged to `{wanted}`{others}"
                 ),
                 "give the connection a `gain` and an `offset`, or units = \"ignore\" if the numbers are meant as they are",
             )

@@ -142,9 +142,9 @@ impl<'a> Candidate<'a> {
         let calls_before = slot.subsystem.capabilities().counted_steps();
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
-            Some("it is not to be excited".into())
+            Some("it must not be probed".into())
         } else if gets_messages && slot.subsystem.can_go_back().is_err() {
-            Some("it gets messages, which it would forget, as it cannot save its state".into())
+            Some("it receives messages and cannot save its state".into())
         } else {
             slot.subsystem.capabilities().not_to_probe.clone()
         };

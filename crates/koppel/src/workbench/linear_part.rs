@@ -86,7 +86,7 @@ impl Workbench<'_> {
             let lack = slot.subsystem.lack_of_model();
             let mut reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
             if let Some(found) = self.findings.lack(id) {
-                let _ = write!(reason, "; exciting it gave no model either: {found}");
+                let _ = write!(reason, "; probing gave no model either: {found}");
             }
             return Err(Error::Unsupported {
                 what: "a linear model".into(),
@@ -103,7 +103,7 @@ impl Workbench<'_> {
             return Err(Error::Unsupported {
                 what: "a linear model".into(),
                 reason: format!(
-                    "`{}` has a model that was found by exciting it with its parameters as they are",
+                    "`{}` has a model from probing with its current parameters",
                     self.network.graph.name(id)
                 ),
             }

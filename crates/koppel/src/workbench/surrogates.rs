@@ -117,7 +117,7 @@ impl Workbench<'_> {
                     spared.iter().find(|(name, _)| *name == labels[id]).map(|(_, reason)| reason.clone());
                 Finding::Nothing(own.unwrap_or(reason))
             }
-            Err(error) => Finding::Nothing(format!("it could not be put back: {error}")),
+            Err(error) => Finding::Nothing(format!("it could not be restored: {error}")),
         };
         self.findings.found = found.into_iter().enumerate().map(finding).collect();
         Ok(())

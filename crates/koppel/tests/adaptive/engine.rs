@@ -133,15 +133,15 @@ fn what_cannot_be_says_why() {
     let hinf = coupled(CouplingConfig::from(HinfConfig::default()));
     assert!(hinf.contains("`hinf` cannot change its step: its compensators are designed for one"), "{hinf}");
     let vfps = coupled(CouplingConfig::from(VfpsConfig::default()));
-    assert!(vfps.contains("`vfps` cannot change its step: its subsystems are excited for one"), "{vfps}");
+    assert!(vfps.contains("`vfps` cannot change its step: its subsystems are probed for one"), "{vfps}");
     let slow = refused(&RunConfig { every: [("first".into(), 2)].into(), ..config.clone() });
-    assert!(slow.contains("run.every: `first` moves less often"), "{slow}");
+    assert!(slow.contains("run.every: `first` has a slower rate"), "{slow}");
     let step = IterationConfig::new(IterationKind::Step, AccelerationKind::Aitken);
     let iterated = refused(&RunConfig { iteration: Some(step), ..config.clone() });
-    assert!(iterated.contains("leaves no error"), "{iterated}");
+    assert!(iterated.contains("leaves no defect"), "{iterated}");
     let power = AdaptiveConfig { on: Watched::Power, ..AdaptiveConfig::new(0.1, 0.01) };
     let config = RunConfig { adaptive: Some(power), ..RunConfig::new(1.0, 1e-3) };
     let lonely = Run::new(case("control-loop").unwrap().system().unwrap(), &config);
     let text = lonely.map(|_| ()).unwrap_err().to_string();
-    assert!(text.contains("no two subsystems give each other an effort and a flow"), "{text}");
+    assert!(text.contains("no two subsystems exchange an effort and a flow"), "{text}");
 }

@@ -234,7 +234,7 @@ fn a_state_goes_back_only_to_where_it_came_from() {
     run.save(&mut state).unwrap();
     let mut longer = Run::new(build(), &RunConfig { stop: 2.0, ..config }).unwrap();
     let error = longer.restore(&state).err().unwrap();
-    assert!(error.to_string().contains("`slow` stands at 1 s"), "{error}");
+    assert!(error.to_string().contains("`slow` is at 1 s"), "{error}");
     let alone = SystemBuilder::new().add("a", integrator(0.0)).build().unwrap();
     let mut other = Run::new(alone, &RunConfig::new(1.0, 0.1)).unwrap();
     assert!(other.restore(&state).err().unwrap().to_string().contains("another system"));

@@ -229,6 +229,6 @@ fn what_has_no_model_says_why() {
     assert!(lags.contains("`box`"), "{lags}");
     let discrete = reason(judged(Strange::new(2.0, 0, true), &[]).0);
     assert!(discrete.contains("`u` is discrete"), "{discrete}");
-    let spared = reason(strange(2.0, 0, &[("box".into(), "it says probe = false".into())]).0);
+    let spared = reason(strange(2.0, 0, &[("box".into(), "it has probe = false".into())]).0);
     assert!(spared.contains("`box`") && spared.contains("probe = false"), "{spared}");
 }

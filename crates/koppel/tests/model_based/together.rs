@@ -78,7 +78,7 @@ fn vfps_beside_other_methods() {
     }
     let run = start(vfps(Nodes::Fixed(10)), CouplingConfig::zoh()).unwrap();
     let remarks: String = run.remarks().iter().map(ToString::to_string).collect();
-    assert!(remarks.contains("not taken again: other methods fill some of the inputs"), "{remarks}");
+    assert!(remarks.contains("not repeated: other methods write some of the inputs"), "{remarks}");
 }
 
 /// A stiff pair by the pre-step method and a slow absorber beside it by zero-order hold, in one run: as good as the pre-step

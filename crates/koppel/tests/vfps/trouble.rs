@@ -74,7 +74,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     let remarks = Run::new(case.system().unwrap(), &config).unwrap().remarks();
     let remarks: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();
     assert_eq!(remarks.len(), 2);
-    let begin = "`first` was not excited before the run: it is not to be excited";
+    let begin = "`first` was not probed before the run: it must not be probed";
     assert!(remarks[0].starts_with(begin), "{remarks:?}");
     let unknown = VfpsConfig { spare: vec!["frist".into()], ..VfpsConfig::default() };
     let config = RunConfig { coupling: CouplingConfig::from(unknown), ..case.run.clone() };

@@ -20,10 +20,7 @@ const PLAN: Plan = Plan {
     ],
 };
 const QUICK: &str = "two levels of three factors, 64 of 512 runs";
-const HOW: &str = "512 runs over 0.2 s with c_k = 1e5, d_k = 1e3, ΔT = 1 ms, runs that are lost count as 10; the thesis does not name the \
-     end of its runs. Step 1 sees communication points only and begins anew every step: one step of Euler's method carried on from step to step grows without end here, \
-     while the thesis sees no effect of it at all. Shares are those of sums of squares, as the captions say: of mean squares, that of stepsExtrapolation could not exceed that \
-     of optionExtrapolation, as the exponential has none.";
+const HOW: &str = "512 runs over 0.2 s with c_k = 1e5, d_k = 1e3, ΔT = 1 ms, runs that are lost count as 10; the thesis does not name the end of its runs. Step 1 sees communication points only and begins anew every step: one step of Euler's method carried on from step to step grows without bound here, while the thesis sees no effect of it at all. Shares are those of sums of squares, as the captions say: of mean squares, that of stepsExtrapolation could not exceed that of optionExtrapolation, as the exponential has none.";
 
 /// Printed shares, in percent.
 const TABLE_3_4: &[(&[&str], f64)] = &[

@@ -21,7 +21,7 @@ pub(super) fn facts(told: &Certificate, is_adapting: bool) -> Vec<(&'static str,
     {
         let share = percent(bond.residual / bond.energy);
         let (forth, back) = (&bond.forth, &bond.back);
-        facts.push(("residual power", format!("{share} of what passes {forth} and {back}")));
+        facts.push(("residual power", format!("{share} of the power between {forth} and {back}")));
     }
     facts.extend(told.signs.iter().map(|sign| ("sign", sign.clone())));
     facts
@@ -47,15 +47,15 @@ pub(super) fn errors(told: Option<&Certificate>) -> Grid {
 fn evidence(told: &Certificate, is_adapting: bool) -> &'static str {
     match told.evidence {
         Evidence::LinearModel => " (from the defects of the connections)",
-        Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
+        Evidence::LinearisedModel => " (from the defects of the connections, linearised during the run)",
         Evidence::LearnedModel => {
-            " (from the defects of the connections, through models of what was seen of the subsystems)"
+            " (from the defects of the connections, with identified models of the subsystems)"
         }
         Evidence::SecondRun => " (from a second run at half the step)",
         // A run that failed does so again.
         Evidence::None if is_adapting || told.verdict == Worth::Wrong => "",
         Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
-            "; `koppel run --second-run` tells it"
+            "; `koppel run --second-run` measures it"
         }
         Evidence::None => "",
     }

@@ -19,7 +19,7 @@ impl Summary {
         );
         if let Some(Written { path, time }) = &self.checkpoint {
             let use_of_it = match self.status {
-                "finished" => "; not needed any more, unless you continue with --stop",
+                "finished" => "; needed only to continue with --stop",
                 _ => "",
             };
             let time = significant(*time, 12);
@@ -59,11 +59,11 @@ impl Summary {
         if let (Some(Written { path, time }), "failed") = (&self.checkpoint, self.status) {
             let time = significant(*time, 12);
             hints.push(format!(
-                "`koppel resume {}` goes on from the checkpoint at t = {time} s",
+                "`koppel resume {}` continues from the checkpoint at t = {time} s",
                 quoted(path)
             ));
         } else if self.is_crash {
-            hints.push("with --checkpoint-every a run can go on from its last checkpoint".to_owned());
+            hints.push("with --checkpoint-every, a run can continue from its last checkpoint".to_owned());
         }
         hints
     }

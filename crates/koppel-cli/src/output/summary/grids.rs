@@ -56,7 +56,7 @@ impl Summary {
 
     /// What is to be known of these times.
     fn work_note(&self) -> Option<&'static str> {
-        let note = "subsystems moved at the same time: their times may add up to more than the wall time, and the engine's own is not known";
+        let note = "subsystems ran in parallel: their times may add up to more than the wall time, and the engine's own time is unknown";
         self.engine_seconds.is_none().then_some(note)
     }
 

@@ -12,7 +12,7 @@ pub(super) fn facts(review: &Review, repetitions: u64) -> Vec<(&'static str, Str
         let steps: Vec<String> = steps.map(|(phase, count)| format!("{count} {}", phase.name())).collect();
         facts.push(("phases", format!("steps: {}", steps.join(", "))));
         if counts[PhaseKind::Learning as usize] == counts.iter().sum::<u64>() {
-            let text = "never used: learning (`learning.duration`) lasted as long as the run";
+            let text = "never used: the learning phase (`learning.duration`) is as long as the run";
             facts.push(("models", text.into()));
         }
     }
@@ -20,14 +20,14 @@ pub(super) fn facts(review: &Review, repetitions: u64) -> Vec<(&'static str, Str
         facts.push(("probing", format!("{steps} sub-steps before the run")));
     }
     if repetitions > 0 {
-        facts.push(("repeated", format!("steps were taken again {} times", repetitions)));
+        facts.push(("repeated", format!("{} repeated steps", repetitions)));
     }
     for model in &review.models {
         facts.extend(model_words(review, model).map(|text| ("models", text)));
     }
     for model in review.models.iter().filter(|model| !model.not_excited.is_empty()) {
         let one = |(output, figure): &(String, f64)| match figure {
-            0.0 => format!("{output} (something behind it never moved)"),
+            0.0 => format!("{output} (a signal it depends on never changed)"),
             _ => format!("{output} (smallest eigenvalue {} of the largest)", significant(*figure, 2)),
         };
         let outputs: Vec<String> = model.not_excited.iter().map(one).collect();
@@ -91,14 +91,13 @@ fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
         ));
     }
     let mut text = format!(
-        "`{}` is {what}: it is off by {} of the range on average",
+        "`{}` is {what}: its mean error is {} of the range",
         model.subsystem,
         significant(model.mean, 2)
     );
     if let Some(states) = model.hidden_states {
-        text += &format!(
-            "; it is a surrogate, for {states} states behind fewer outputs, on which step 3 may be unstable"
-        );
+        text +=
+            &format!("; it is a surrogate for {states} states with fewer outputs, so step 3 may be unstable");
     }
     text += &match (review.thresholds, review.is_modified) {
         (Some((modified, hold)), _) => {
@@ -106,7 +105,7 @@ fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
         }
         (None, true) => "; step 3 is left out (modified = true)".into(),
         (None, false) => {
-            "; nothing acts on it: leave step 3 out (modified = true), or set thresholds (learning)".into()
+            "; no threshold is set: leave step 3 out (modified = true), or set thresholds (learning)".into()
         }
     };
     Some(text)

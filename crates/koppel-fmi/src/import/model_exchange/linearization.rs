@@ -179,7 +179,7 @@ impl ModelExchange {
                 let (given, found) = (given_all[k][(row, column)], nearer[k][(row, column)]);
                 let place = format!("{name}[{}, {}]", row + 1, column + 1);
                 self.linearization.trust =
-                    Trust::Failed(format!("{place} is given as {given:.5e}, differences say {found:.5e}"));
+                    Trust::Failed(format!("{place} is {given:.5e}, but differences give {found:.5e}"));
                 break;
             }
         }

@@ -186,7 +186,7 @@ impl Estimate {
             let slowest = poles.iter().filter(is_fast).map(|p| p.im).reduce(f64::min)?;
             let (hz, at_most) = (slowest / (2.0 * PI), limit / (2.0 * PI));
             Some(format!(
-                "`{}` vibrates at {hz:.3} Hz, which {at_most:.3} Hz, half the communication frequency, cannot show",
+                "`{}` vibrates at {hz:.3} Hz, above half the communication frequency ({at_most:.3} Hz)",
                 graph.name(id)
             ))
         };
@@ -213,7 +213,7 @@ impl Estimate {
         };
         let words = |whose: &str, step: f64| {
             format!(
-                "{whose} solver is unstable at its step of {step:e} s, coupled or not; give it a smaller one"
+                "{whose} solver is unstable at its step of {step:e} s, even without coupling; use a smaller step"
             )
         };
         if is_shared {
@@ -359,7 +359,7 @@ fn refuse_unknown(run: &Run) -> Result<()> {
         }));
     }
     if !run.has_one_rate() {
-        return Err(unknown("its subsystems move at several rates".into()));
+        return Err(unknown("its subsystems have several rates".into()));
     }
     Ok(())
 }

@@ -200,7 +200,7 @@ impl Learned {
         }
         let is_coarse = |(unknown, defect): &(f64, f64)| *unknown > UNRESOLVED * UNRESOLVED * defect;
         match sums.iter().any(is_coarse) {
-            true => Err("its signals turn too fast to be followed between communication points".into()),
+            true => Err("its signals change too fast between communication points".into()),
             false => Ok(()),
         }
     }
@@ -220,10 +220,10 @@ impl Learned {
         }
         let name = &self.names[id];
         match best {
-            None => Err(format!("what `{name}` was given tells too little of it")),
+            None => Err(format!("the inputs of `{name}` excite it too little")),
             Some(model) if model.miss.is_nan() || model.miss > MISSES => {
                 let percent = 100.0 * model.miss;
-                Err(format!("a linear model of what was seen of `{name}` misses it by {percent:.2} %"))
+                Err(format!("a linear model identified for `{name}` has an error of {percent:.2} %"))
             }
             Some(model) => Ok(model),
         }

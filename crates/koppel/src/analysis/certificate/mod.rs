@@ -181,7 +181,7 @@ impl Certifier {
     /// [`Error::Unsupported`] if it is no such run.
     pub fn with_second_run(mut self, first: &Run, second: Run) -> Result<Self> {
         if first.step_sizes().is_some() {
-            let reason = "steps that adapt have no half; the defects of the connections tell the error, or a run with a smaller tolerance".into();
+            let reason = "adaptive steps cannot be halved; use the defects of the connections, or a run with a smaller tolerance".into();
             return Err(Error::Unsupported { what: "a second run".into(), reason }.into());
         }
         let is_half = (2.0 * second.step_size() / first.step_size() - 1.0).abs() < 1e-9;
@@ -277,7 +277,7 @@ impl Certifier {
         let is_growing = self.ripples.any_growing();
         let (mut verdict, mut reason) = judge(overall, &error, is_growing, unknown.as_deref());
         if evidence == Evidence::LearnedModel && verdict == Worth::Trusted {
-            let why = "by models of what was seen in the run, which nothing confirms; `--second-run` does";
+            let why = "estimated by models identified in the run; confirm with `--second-run`";
             (verdict, reason) = (Worth::Doubtful, format!("{reason}, {why}"));
         }
         // Two runs that explode alike differ little; the defects tell.
@@ -292,7 +292,7 @@ impl Certifier {
         let is_small = evidence == Evidence::LinearModel && overall.is_some_and(|band| band.high <= WRONG);
         if let Some(output) = self.ripples.exploding().filter(|_| !is_small) {
             let name = run.graph().output_name(output);
-            (verdict, reason) = (Worth::Wrong, format!("`{name}` grows without end"));
+            (verdict, reason) = (Worth::Wrong, format!("`{name}` grows without bound"));
         }
         let unstable = self.estimate.as_ref().ok().and_then(|estimate| estimate.unstable_solver(run));
         if let Some(sign) = unstable {
@@ -324,8 +324,8 @@ fn judge(
     unknown: Option<&str>,
 ) -> (Worth, String) {
     let Some(overall) = overall else {
-        let why = unknown.unwrap_or("no step was made");
-        return (Worth::Doubtful, format!("its error is not known: {why}"));
+        let why = unknown.unwrap_or("no step was taken");
+        return (Worth::Doubtful, format!("error unknown: {why}"));
     };
     let percent = |share: f64| match 100.0 * share {
         percent if percent > 1000.0 || percent.is_nan() => "more than 1000 %".into(),
@@ -336,16 +336,16 @@ fn judge(
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
     if overall.error.is_nan() || overall.error > WRONG {
         let figure = if overall.error <= 10.0 { "about " } else { "" };
-        return (Worth::Wrong, format!("its mean error is {figure}{}{largest}", percent(overall.error)));
+        return (Worth::Wrong, format!("mean error {figure}{}{largest}", percent(overall.error)));
     }
     if overall.error > TRUSTED || overall.high > WRONG {
-        let reason = format!("its mean error may be as large as {}{largest}", percent(overall.high));
+        let reason = format!("mean error may reach {}{largest}", percent(overall.high));
         return (Worth::Doubtful, reason);
     }
     if is_rippling {
-        return (Worth::Doubtful, "an output swings from step to step, or grows without end".into());
+        return (Worth::Doubtful, "an output oscillates from step to step, or grows without bound".into());
     }
-    (Worth::Trusted, format!("its mean error is at most {}", percent(overall.high)))
+    (Worth::Trusted, format!("mean error at most {}", percent(overall.high)))
 }
 
 fn reason(error: &Error) -> String {

@@ -86,12 +86,12 @@ impl Ripples {
             if ripple.explodes() {
                 let (name, last) = (graph.output_name(output), ripple.fifths[4]);
                 return Some(format!(
-                    "`{name}` grows without end, more than tenfold in a fifth of the run, to {last:.3e}"
+                    "`{name}` grows without bound, more than tenfold in a fifth of the run, to {last:.3e}"
                 ));
             }
             let (swings, size, end) = ripple.worst?;
             Some(format!(
-                "`{}` swings at every communication point, {swings} times up to t = {} s, and grows to {size:.3e}",
+                "`{}` oscillates at every communication point, {swings} times up to t = {} s, and grows to {size:.3e}",
                 graph.output_name(output),
                 (end * 1e9).round() / 1e9
             ))

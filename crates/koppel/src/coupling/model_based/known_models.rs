@@ -177,7 +177,7 @@ fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelConfig) -> Res
                     what: Subject::named(&at, format!("a model-based method at `{at}`")),
                     reason: match source {
                         ModelConfig::Exact => format!(
-                            "`{}` is not known as a linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",
+                            "`{}` has no known linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",
                             view.graph.name(id)
                         ),
                         ModelConfig::Given => format!(

@@ -48,7 +48,7 @@ pub enum Weights {
 /// The method, as it is listed.
 pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
     settings: &[
-        SettingInfo::new("model", "where models come from", "\"exact\""),
+        SettingInfo::new("model", "source of the models", "\"exact\""),
         SettingInfo::new(
             "constant",
             "the models' constants: `measured` at each communication point, or `none`",

@@ -16,25 +16,25 @@ pub(in crate::coupling) static VFPS: MethodInfo = MethodInfo {
     page: Some("vfps.md"),
     settings: &[
         SettingInfo::new("nodes", "equal parts of a step between which inputs are linear, or \"auto\"", "10"),
-        SettingInfo::new("spare", "subsystems that are not excited before the run", ""),
+        SettingInfo::new("spare", "subsystems that are not probed before the run", ""),
         SettingInfo::new(
             "trials",
-            "how often a step is taken at most, where every subsystem can go back",
+            "maximum number of trials per step, if every subsystem can roll back",
             "8",
         ),
         SettingInfo::new(
             "modified_above",
-            "quality figure from which extrapolation need not be clearly better than the prediction to be used",
+            "quality figure above which extrapolation may replace the prediction without being clearly better",
             "0.08",
         ),
-        SettingInfo::new("hold_above", "quality figure from which inputs are extrapolated", "0.4"),
+        SettingInfo::new("hold_above", "quality figure above which inputs are extrapolated", "0.4"),
     ],
     order: "2",
     preparation: Preparation::Excitation,
     rank: 70,
     ..MethodInfo::new::<VfpsConfig>(
         "vfps",
-        "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
+        "velocity-form pre-step: predicts the coupled system with models from probing every subsystem before the run",
     )
 };
 
@@ -93,7 +93,7 @@ impl Method for VfpsConfig {
     }
 
     fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
-        Err("`vfps` works with models of excited subsystems, which it adapts to the run".into())
+        Err("`vfps` uses models of probed subsystems and adapts them during the run".into())
     }
 
     fn nodes(&self) -> Option<Nodes> {

@@ -74,7 +74,7 @@ impl Probe<'_> {
         let answer = self.ask(asked, |probe| Ok(Answer::Linear(Box::new(probe.find_linear(look)?))))?;
         match answer {
             Answer::Linear(found) => Ok(*found),
-            _ => Err(none("what is kept of it is something else")),
+            _ => Err(none("its cached answer does not fit")),
         }
     }
 
@@ -172,7 +172,7 @@ impl Probe<'_> {
     /// Scaled outputs that are watched, at the ends of all steps, with inputs that deviate from rest by `moves`, a row per step;
     /// nothing if it does not come to the end.
     fn held(&mut self, look: &Look<'_>, size: f64, moves: &[f64]) -> Result<Option<Vec<f64>>> {
-        (look.progress)(&format!("excited in steps of {size:.3e} s"));
+        (look.progress)(&format!("probed in steps of {size:.3e} s"));
         self.subject.stand_at_start()?;
         let width = look.inputs.len();
         let count = moves.len().checked_div(width).unwrap_or(STEPS);

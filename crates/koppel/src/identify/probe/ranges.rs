@@ -53,11 +53,11 @@ impl Origin {
     pub fn words(self) -> &'static str {
         match self {
             Origin::Nominal => "nominal value",
-            Origin::AtRest => "move with inputs at rest",
-            Origin::Start => "value at the start",
-            Origin::Excited => "move when excited",
-            Origin::Rehearsal => "rehearsal with the models",
-            Origin::Sources => "what is connected",
+            Origin::AtRest => "movement with inputs at rest",
+            Origin::Start => "start value",
+            Origin::Excited => "movement during probing",
+            Origin::Rehearsal => "prediction by the models",
+            Origin::Sources => "connected signal",
             Origin::Assumed => "assumed",
         }
     }

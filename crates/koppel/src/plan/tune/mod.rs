@@ -226,7 +226,7 @@ fn refusal(problem: &Settings<'_>, evaluated: &Evaluated<Genome>) -> Box<Error> 
         }
     }
     first.unwrap_or_else(|| {
-        Error::Unsupported { what: "tuning".into(), reason: "nothing was judged".into() }.into()
+        Error::Unsupported { what: "tuning".into(), reason: "nothing was evaluated".into() }.into()
     })
 }
 

@@ -23,22 +23,21 @@ pub(in crate::run) fn control(
         return Err(bad("run.coupling", config.coupling.name(), &problem));
     }
     if schedule.is_multi_rate() {
-        let problem =
-            "moves less often than the others, whose steps have one size then; remove `every` or `adaptive`";
+        let problem = "has a slower rate, which requires steps of one size; remove `every` or `adaptive`";
         let slow = order.iter().position(|id| schedule.every[*id] > 1).unwrap_or(0);
         return Err(bad("run.every", graph.name(slow), problem));
     }
     if config.iteration.as_ref().is_some_and(|iteration| iteration.kind == IterationKind::Step) {
-        let problem = "leaves no error of its connections by which the step could be chosen; use kind = \"outputs\", or remove `adaptive`";
+        let problem = "leaves no defect to control the step by; use kind = \"outputs\", or remove `adaptive`";
         return Err(bad("run.iteration", "step", problem));
     }
     let control = Control::new(settings, config.step, needs.terms, graph);
     if !control.has_something_to_watch() {
         let problem = match settings.on {
             Watched::Power => {
-                "has nothing to watch: no two subsystems give each other an effort and a flow, by their units or declared by terminals; use on = \"defect\""
+                "has nothing to monitor: no two subsystems exchange an effort and a flow, by their units or declared by terminals; use on = \"defect\""
             }
-            Watched::Defect => "has nothing to watch: no connected input is predicted; remove `adaptive`",
+            Watched::Defect => "has nothing to monitor: no connected input is predicted; remove `adaptive`",
         };
         return Err(bad("run.adaptive.on", settings.on.name(), problem));
     }

@@ -24,16 +24,16 @@ pub(super) struct Repeated {
 /// Why steps cannot be taken again, if they cannot.
 pub(super) fn lack(staged: &Staged, network: &Network, is_iterated: bool) -> Option<String> {
     if !network.messages.is_empty() {
-        return Some("messages cannot be taken back".into());
+        return Some("messages cannot be rolled back".into());
     }
     if is_iterated || staged.is_multi_rate || network.needs.depth > 1 {
-        return Some("other settings repeat steps, or look at the past".into());
+        return Some("other settings repeat steps or use past values".into());
     }
     if staged.stages.iter().any(|stage| !stage.held.is_empty()) {
         return Some("some inputs are held".into());
     }
     let cannot = (0..network.len()).find(|id| network.subsystem(*id).can_go_back().is_err())?;
-    Some(format!("`{}` cannot go back", network.graph.name(cannot)))
+    Some(format!("`{}` cannot roll back", network.graph.name(cannot)))
 }
 
 impl Repeated {
