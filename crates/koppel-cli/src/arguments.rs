@@ -16,7 +16,7 @@ use koppel_session::{Kind, Remark};
 
 use crate::execution::{CheckpointEvery, LogLevel, Required};
 use crate::exit;
-use crate::failure::tell;
+use crate::failure::show_remark;
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
@@ -308,11 +308,11 @@ pub(crate) struct SessionArguments {
 
 impl SessionArguments {
     /// Shows remarks on a run: all, or without notes if it is to be quiet.
-    pub(crate) fn tell(&self) -> impl Fn(Kind, &Remark) {
+    pub(crate) fn remark_printer(&self) -> impl Fn(Kind, &Remark) {
         let is_quiet = self.quiet;
         move |kind, remark| {
             if !(is_quiet && kind == Kind::Note) {
-                tell(kind, remark);
+                show_remark(kind, remark);
             }
         }
     }

@@ -95,7 +95,7 @@ impl Failure {
             Failure::Output(error) => {
                 vec![Diagnosis::words(format!("cannot write to standard output: {error}"), None)]
             }
-            Failure::Words(told) | Failure::Failed(told) => vec![(**told).clone()],
+            Failure::Words(diagnosis) | Failure::Failed(diagnosis) => vec![(**diagnosis).clone()],
         };
         let hint = match self {
             Failure::Input(error) if is_missing(error) => {
@@ -107,9 +107,9 @@ impl Failure {
         if let Some(hint) = hint.filter(|_| all[0].hints.is_empty()) {
             all[0].hints.push(hint.to_owned());
         }
-        for told in &mut all {
-            told.what = nearby_names(&told.what);
-            told.hints.iter_mut().for_each(|hint| *hint = nearby_names(hint));
+        for diagnosis in &mut all {
+            diagnosis.what = nearby_names(&diagnosis.what);
+            diagnosis.hints.iter_mut().for_each(|hint| *hint = nearby_names(hint));
         }
         all
     }
@@ -132,7 +132,7 @@ impl Failure {
 
     /// Shows it on standard error.
     pub(crate) fn show(&self) {
-        let text: String = self.diagnoses().iter().map(|told| told.draw(ink())).collect();
+        let text: String = self.diagnoses().iter().map(|diagnosis| diagnosis.draw(ink())).collect();
         say(&text);
     }
 
@@ -167,7 +167,7 @@ fn engine_code(error: &Engine) -> Exit {
 }
 
 /// Shows a remark on a run.
-pub(crate) fn tell(kind: Kind, remark: &Remark) {
+pub(crate) fn show_remark(kind: Kind, remark: &Remark) {
     let kind = match kind {
         Kind::Note => "note",
         Kind::Warning => "warning",

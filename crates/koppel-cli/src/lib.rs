@@ -26,7 +26,7 @@ pub fn main() -> ExitCode {
     };
     let arguments = match arguments::Arguments::try_parse_from(&given.arguments) {
         Ok(arguments) => arguments,
-        Err(answer) => return tell(&answer),
+        Err(answer) => return show_answer(&answer),
     };
     output::keep_standard_output();
     let is_to_be_overseen = !given.is_supervised && !arguments.in_process && arguments.command.runs_fmus();
@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Help, the version, or what is wrong with the arguments.
-fn tell(answer: &clap::Error) -> ExitCode {
+fn show_answer(answer: &clap::Error) -> ExitCode {
     match answer.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let failure = failure::Failure::Output(error);

@@ -2,13 +2,13 @@
 
 use koppel_session::Session;
 
-use super::progress::Told;
-use crate::failure::{Result, note, tell};
+use super::progress::Progress;
+use crate::failure::{Result, note, show_remark};
 use crate::output::explanation;
 
 /// Whether everything that was tried is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tell {
+pub(super) enum Detail {
     /// Only what to be careful about.
     Warnings,
     /// Everything.
@@ -16,10 +16,10 @@ pub(super) enum Tell {
 }
 
 /// Chooses what is open.
-pub(super) fn choose(session: &mut Session, how: Tell) -> Result<()> {
-    let told = Told::new("choosing");
-    let choice = session.choose(&|what| told.about(what), &tell)?;
-    if let Some(choice) = choice.filter(|_| how == Tell::All) {
+pub(super) fn choose(session: &mut Session, how: Detail) -> Result<()> {
+    let progress = Progress::new("choosing");
+    let choice = session.choose(&|what| progress.report(what), &show_remark)?;
+    if let Some(choice) = choice.filter(|_| how == Detail::All) {
         explanation(choice).iter().for_each(|(kind, text)| note(kind, text));
     }
     Ok(())

@@ -7,10 +7,10 @@ use koppel_io::system_file::files_read;
 use koppel_io::{drawing, stability_map};
 use koppel_session::Session;
 
-use super::auto::{self, Tell};
+use super::auto::{self, Detail};
 use super::frequency::Frequency;
-use super::progress::Told;
-use super::run::{load, tell_fmus};
+use super::progress::Progress;
+use super::run::{load, note_fmus};
 use crate::arguments::CheckArguments;
 use crate::execution::{self, Cache};
 use crate::exit::Exit;
@@ -27,11 +27,11 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     execution::check_drawings(&arguments.file, &files_read(&session.spec), graph, plot, map)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut session);
-    auto::choose(&mut session, Tell::Warnings)?;
+    auto::choose(&mut session, Detail::Warnings)?;
     let filters = session.choose_filters()?;
     let mut session = session.trial();
     let run = session.build_run();
-    tell_fmus(&session);
+    note_fmus(&session);
     let mut run = run?;
     run.remarks().iter().for_each(|text| note("warning", text));
     // Steps that adapt are judged at their limits.
@@ -42,14 +42,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     }
     let structure = structure(&mut run)?;
     let stability = zero_stability(&mut run, &session.spec.run);
-    let told = Told::new("checking");
-    session.excite_unknown(&mut run, &|what| told.about(what))?;
-    tell_fmus(&session);
+    let progress = Progress::new("checking");
+    session.excite_unknown(&mut run, &|what| progress.report(what))?;
+    note_fmus(&session);
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
         error: arguments.error,
         vary: arguments.vary.map(|percent| percent / 100.0),
-        progress: &|what| told.about(what),
+        progress: &|what| progress.report(what),
         copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };

@@ -9,7 +9,7 @@ use koppel_fmi::probe::Findings;
 
 use serde_json::{Value, json};
 
-use super::{fmu_export, fmu_info, told, worker};
+use super::{fmu_export, fmu_info, reporting, worker};
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -18,8 +18,10 @@ use crate::output::{Grid, error_document, print, print_json};
 /// Does what was asked of an FMU.
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
-        FmuCommand::Info { file, json } => told(fmu_info::info(file, *json), *json),
-        FmuCommand::Check { file, step, timeout, json } => told(check(file, *step, *timeout, *json), *json),
+        FmuCommand::Info { file, json } => reporting(fmu_info::info(file, *json), *json),
+        FmuCommand::Check { file, step, timeout, json } => {
+            reporting(check(file, *step, *timeout, *json), *json)
+        }
         FmuCommand::Export(arguments) => fmu_export::export(arguments),
     }
 }

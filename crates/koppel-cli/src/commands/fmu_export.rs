@@ -9,7 +9,7 @@ use koppel_fmu::export::{self, Export, Options, library};
 use koppel_io::system_file::{self, Setting};
 use koppel_session::Session;
 
-use super::auto::{self, Tell};
+use super::auto::{self, Detail};
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -71,7 +71,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
     refuse_existing(out, arguments.force)?;
     if session.spec.is_open() {
         // What runs inside the FMU cannot be chosen anew in every tool.
-        auto::choose(&mut session, Tell::Warnings)?;
+        auto::choose(&mut session, Detail::Warnings)?;
         note("note", format!("the FMU uses the settings that `auto` chose: {}", session.pin().join(", ")));
     }
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());

@@ -33,17 +33,17 @@ pub(crate) use worker::announce as announce_worker;
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     let as_json = command.as_json();
     match command {
-        Command::Run(arguments) => told(run::run(&arguments), as_json),
-        Command::Check(arguments) => told(check::check(&arguments), as_json),
-        Command::Tune(arguments) => told(tune::tune(&arguments), as_json),
-        Command::Probe(arguments) => told(probe::probe(&arguments), as_json),
-        Command::Resume(arguments) => told(resume::resume(&arguments), as_json),
+        Command::Run(arguments) => reporting(run::run(&arguments), as_json),
+        Command::Check(arguments) => reporting(check::check(&arguments), as_json),
+        Command::Tune(arguments) => reporting(tune::tune(&arguments), as_json),
+        Command::Probe(arguments) => reporting(probe::probe(&arguments), as_json),
+        Command::Resume(arguments) => reporting(resume::resume(&arguments), as_json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
-        Command::Hinf(arguments) => told(hinf::hinf(&arguments), as_json),
-        Command::Study(arguments) => told(study::study(&arguments), as_json),
+        Command::Hinf(arguments) => reporting(hinf::hinf(&arguments), as_json),
+        Command::Study(arguments) => reporting(study::study(&arguments), as_json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),
@@ -55,7 +55,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
 }
 
 /// With `--json` a run that could not start is told as JSON too.
-fn told(result: Result<Exit>, as_json: bool) -> Result<Exit> {
+fn reporting(result: Result<Exit>, as_json: bool) -> Result<Exit> {
     result.inspect_err(|failure| {
         if as_json && let Err(unsaid) = output::print_json(&output::failure_document(failure)) {
             unsaid.show();

@@ -4,7 +4,7 @@ use koppel::coupling::methods;
 use koppel_session::Session;
 use serde_json::json;
 
-use super::run::{load, tell_fmus};
+use super::run::{load, note_fmus};
 use crate::arguments::{ProbeArguments, SettingArguments};
 use crate::execution::{Cache, Log, LogLevel};
 use crate::exit::Exit;
@@ -52,7 +52,7 @@ fn find(session: &mut Session) -> Result<(Probing, usize)> {
     session.fmus.log = Some(log.sink());
     let run = session.choose_filters().and_then(|_| session.trial().build_run());
     log.end();
-    tell_fmus(session);
+    note_fmus(session);
     let run = run?;
     let nodes = run.probing_nodes();
     Ok((Probing::new(&run), nodes))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::failure::note;
 
 /// Says what is under way, if it takes long and somebody watches.
-pub(super) struct Told {
+pub(super) struct Progress {
     /// What the command does.
     doing: &'static str,
     is_watched: bool,
@@ -19,9 +19,9 @@ pub(super) struct Told {
 const FIRST: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
-impl Told {
+impl Progress {
     pub(super) fn new(doing: &'static str) -> Self {
-        Told {
+        Progress {
             doing,
             is_watched: stderr().is_terminal(),
             begin: Instant::now(),
@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    pub(super) fn about(&self, what: &str) {
+    pub(super) fn report(&self, what: &str) {
         let now = self.begin.elapsed();
         let Ok(mut last) = self.last.lock() else { return };
         let wait = if *last == Duration::ZERO { FIRST } else { PATIENCE };

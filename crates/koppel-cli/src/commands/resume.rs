@@ -9,7 +9,7 @@ use koppel_session::{Session, Start};
 
 use crate::arguments::ResumeArguments;
 use crate::execution::{
-    self, Cache, Checkpoint, Execution, Log, Origin, Plan, anchored, nearby, tell_changes,
+    self, Cache, Checkpoint, Execution, Log, Origin, Plan, anchored, nearby, warn_of_changes,
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -19,7 +19,7 @@ use crate::output::significant;
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
-    let is_mended = tell_changes(&checkpoint.sources);
+    let is_mended = warn_of_changes(&checkpoint.sources);
     if let Some((subsystem, time)) = checkpoint.ended.as_ref().filter(|_| !is_mended) {
         return Err(Failure::words(
             format!(
@@ -48,7 +48,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         from: Some(&checkpoint.state),
         ..Start::default()
     };
-    let prepared = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
+    let prepared = session.start(start, &options.remark_printer()).inspect_err(|_| log.end())?;
     let run = &prepared.run;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(out).exists());

@@ -7,7 +7,7 @@ use koppel_session::replay::Journals;
 use koppel_session::{Session, Start};
 use koppel_ssp::Tolerance;
 
-use super::auto::{self, Tell};
+use super::auto::{self, Detail};
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::execution::{self, Cache, Execution, Log, Origin, Plan};
 use crate::exit::Exit;
@@ -88,7 +88,7 @@ fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
         accepts_unstable: arguments.session.accept_unstable,
         ..Start::default()
     };
-    let prepared = session.trial().start(start, &arguments.session.tell())?;
+    let prepared = session.trial().start(start, &arguments.session.remark_printer())?;
     let plan = DryRun::new(&session, &prepared.run)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
@@ -115,17 +115,17 @@ fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
         accepts_unstable: options.accept_unstable,
         ..Start::default()
     };
-    let run = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
+    let run = session.start(start, &options.remark_printer()).inspect_err(|_| log.end())?;
     Execution::new(session, run, plan, options, log)?.run()
 }
 
 /// Says what of FMUs is done without.
-pub(super) fn tell_fmus(session: &Session) {
+pub(super) fn note_fmus(session: &Session) {
     session.fmus.warnings().iter().for_each(|text| note("warning", text));
 }
 
-fn explains(arguments: &RunArguments) -> Tell {
-    if arguments.explain { Tell::All } else { Tell::Warnings }
+fn explains(arguments: &RunArguments) -> Detail {
+    if arguments.explain { Detail::All } else { Detail::Warnings }
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

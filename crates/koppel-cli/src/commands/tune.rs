@@ -7,9 +7,9 @@ use koppel_io::front_plot;
 use koppel_io::system_file::{self, files_read};
 use koppel_session::Session;
 
-use super::auto::{self, Tell};
-use super::progress::Told;
-use super::run::{load, tell_fmus};
+use super::auto::{self, Detail};
+use super::progress::Progress;
+use super::run::{load, note_fmus};
 use crate::arguments::{Kept, TuneArguments};
 use crate::execution::{self, Cache};
 use crate::exit::Exit;
@@ -30,22 +30,22 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     execution::check_drawings(&arguments.file, &files_read(&session.spec), &None, &arguments.plot, &None)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut session);
-    auto::choose(&mut session, Tell::Warnings)?;
+    auto::choose(&mut session, Detail::Warnings)?;
     session.choose_filters()?;
     let session = session.trial();
     let run = session.build_run();
-    tell_fmus(&session);
+    note_fmus(&session);
     let mut run = run?;
-    let told = Told::new("tuning");
-    session.excite_unknown(&mut run, &|what| told.about(what))?;
-    tell_fmus(&session);
+    let progress = Progress::new("tuning");
+    session.excite_unknown(&mut run, &|what| progress.report(what))?;
+    note_fmus(&session);
     let system = LinearSystem::new(&mut run).map_err(|error| {
         Failure::words(format!("the settings cannot be tuned: {}", reason(&error)), NO_MODEL)
     })?;
     let options = ForecastOptions {
         methods: Some(Methods::Own),
         blame: Some(false),
-        progress: &|what| told.about(what),
+        progress: &|what| progress.report(what),
         copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };
@@ -66,7 +66,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         connections: &connections,
         evaluations: arguments.evaluations,
         seed: arguments.seed,
-        progress: &|judged, most| told.about(&format!("{judged} of {most} settings judged")),
+        progress: &|judged, most| progress.report(&format!("{judged} of {most} settings evaluated")),
     };
     let found = tune::tune(&system, &session.spec.run, &options)?;
     let chosen = found.choice(arguments.error);
@@ -188,10 +188,10 @@ fn methods(
         match trial.build_run() {
             Ok(_) => usable.push(name),
             Err(error) if is_asked => {
-                let mut told = Failure::from(error).diagnoses().swap_remove(0);
-                told.what = format!("`{name}` cannot be used here: {}", told.what);
-                told.place.excerpt = None;
-                return Err(Failure::Words(Box::new(told)));
+                let mut diagnosis = Failure::from(error).diagnoses().swap_remove(0);
+                diagnosis.what = format!("`{name}` cannot be used here: {}", diagnosis.what);
+                diagnosis.place.excerpt = None;
+                return Err(Failure::Words(Box::new(diagnosis)));
             }
             Err(error) => left_out.push((name, Failure::from(error).message())),
         }

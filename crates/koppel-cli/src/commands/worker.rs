@@ -33,15 +33,15 @@ pub(super) fn check_apart(
     let options = ProbeOptions { interface: Some(interface), step, ..ProbeOptions::default() };
     let isolation = Isolation { step_timeout: Some(timeout), is_quiet: true, ..Isolation::default() };
     probe_apart(fmu, &options, &isolation).map_err(|error| {
-        let mut told = Box::new(Diagnosis::of(&*error));
+        let mut diagnosis = Box::new(Diagnosis::of(&*error));
         match *error {
             koppel_fmi::Error::Ended(ended) => {
                 if let Ending::Hung(_) = ended.how {
-                    told.hints = vec!["allow more time with --timeout".into()];
+                    diagnosis.hints = vec!["allow more time with --timeout".into()];
                 }
-                Failure::Failed(told)
+                Failure::Failed(diagnosis)
             }
-            _ => Failure::Words(told),
+            _ => Failure::Words(diagnosis),
         }
     })
 }

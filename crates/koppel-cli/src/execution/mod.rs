@@ -42,7 +42,7 @@ pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
 pub(crate) use required::Required;
-pub(crate) use sources::{Source, tell_changes};
+pub(crate) use sources::{Source, warn_of_changes};
 pub(crate) use study_progress::StudyProgress;
 use watch::Watch;
 
@@ -127,8 +127,8 @@ impl<'a> Execution<'a> {
         };
         if plan.origin == Origin::Start && spec.run.adaptive.is_none() {
             let (rows, numbers) = (run.steps() / spec.run.record_every, run.columns().len() + 1);
-            let told = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
-            told.iter().for_each(|text| note("warning", text));
+            let warning = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
+            warning.iter().for_each(|text| note("warning", text));
         }
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
@@ -150,7 +150,7 @@ impl<'a> Execution<'a> {
         let models = if outcome.ending.is_ok() { self.write_models() } else { Ok(()) };
         let path = self.plan.models.as_deref().filter(|_| outcome.ending.is_ok());
         summary.add_models(path, &models);
-        let told = self.tell(&summary);
+        let shown = self.show(&summary);
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
             Ok(_) => Exit::Ok,
@@ -165,7 +165,7 @@ impl<'a> Execution<'a> {
         }
         // The run itself first: it says why there is nothing more.
         for failure in
-            outcome.ending.err().into_iter().chain(report.err()).chain(models.err()).chain(told.err())
+            outcome.ending.err().into_iter().chain(report.err()).chain(models.err()).chain(shown.err())
         {
             failure.show();
             code = if code == Exit::Ok { Exit::RunFailed } else { code };
@@ -256,7 +256,7 @@ impl<'a> Execution<'a> {
         (outcome, certificate)
     }
 
-    fn tell(&self, summary: &Summary) -> Result<()> {
+    fn show(&self, summary: &Summary) -> Result<()> {
         if self.options.json {
             output::print_json(&serde_json::to_value(summary).unwrap_or_default())
         } else if !self.options.quiet {

@@ -29,24 +29,24 @@ pub(super) struct Recording {
     timed: Duration,
     timed_rows: u64,
     /// All rows so far, for the report.
-    kept: Option<Kept>,
+    kept: Option<Rows>,
     has_file: bool,
     notes: Vec<String>,
 }
 
 /// Rows in memory, one after the other.
 #[derive(Debug, Default)]
-struct Kept {
+struct Rows {
     times: Vec<f64>,
     values: Vec<f64>,
 }
 
 /// The rows so far, shared with whoever writes checkpoints.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<Place>>);
+pub(super) struct Shared(Arc<Mutex<Destination>>);
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     File(Box<ResultWriter>),
     /// A file that the supervisor writes.
     Remote(Remote),
@@ -63,14 +63,14 @@ impl Recording {
         rows: Option<u64>,
         keep: bool,
     ) -> Result<Self> {
-        let place = out.map_or(Ok(Place::Nowhere), |path| Place::open(path, metadata, rows))?;
+        let place = out.map_or(Ok(Destination::Nowhere), |path| Destination::open(path, metadata, rows))?;
         let notes = match &place {
-            Place::File(writer) => writer.notes().to_vec(),
-            Place::Remote(remote) => remote.notes().to_vec(),
-            Place::Nowhere | Place::Ended => Vec::new(),
+            Destination::File(writer) => writer.notes().to_vec(),
+            Destination::Remote(remote) => remote.notes().to_vec(),
+            Destination::Nowhere | Destination::Ended => Vec::new(),
         };
         // Of a run that goes on, the earlier rows are in the file.
-        let kept = (keep && !(out.is_some() && rows.is_some())).then(Kept::default);
+        let kept = (keep && !(out.is_some() && rows.is_some())).then(Rows::default);
         let place = Shared(Arc::new(Mutex::new(place)));
         Ok(Recording {
             place,
@@ -104,18 +104,18 @@ impl Recording {
     /// Adds something to the metadata of the result file.
     pub(super) fn add(&mut self, key: &str, value: serde_json::Value) {
         match &mut *self.place.lock() {
-            Place::File(writer) => writer.add_metadata(key, value),
-            Place::Remote(remote) => remote.add_metadata(key, value),
-            Place::Nowhere | Place::Ended => {}
+            Destination::File(writer) => writer.add_metadata(key, value),
+            Destination::Remote(remote) => remote.add_metadata(key, value),
+            Destination::Nowhere | Destination::Ended => {}
         }
     }
 
     /// Completes the result file.
     pub(super) fn finish(&mut self) -> Result<Option<Finished>> {
         let mut place = self.place.lock();
-        match std::mem::replace(&mut *place, Place::Ended) {
-            Place::File(writer) => writer.finish().map(Some).map_err(Failure::Write),
-            Place::Remote(remote) => remote.finish().map_err(Failure::refused),
+        match std::mem::replace(&mut *place, Destination::Ended) {
+            Destination::File(writer) => writer.finish().map(Some).map_err(Failure::Write),
+            Destination::Remote(remote) => remote.finish().map_err(Failure::refused),
             other => {
                 *place = other;
                 Ok(None)
@@ -150,37 +150,37 @@ impl Recording {
     }
 }
 
-impl Place {
+impl Destination {
     /// Starts a result file, or continues it after `rows` rows: by the supervisor if there is one.
     fn open(path: &Path, metadata: &Metadata, rows: Option<u64>) -> Result<Self> {
         if let Some(opened) = Remote::open(path, metadata, rows) {
             let refused =
                 |refusal: Refusal| Failure::Words(Box::new(refusal.into_diagnoses().swap_remove(0)));
-            return opened.map(Place::Remote).map_err(refused);
+            return opened.map(Destination::Remote).map_err(refused);
         }
         let writer = match rows {
             Some(rows) => ResultWriter::resume(path, metadata.clone(), rows),
             None => ResultWriter::create(path, metadata.clone()),
         };
-        Ok(Place::File(Box::new(writer?)))
+        Ok(Destination::File(Box::new(writer?)))
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Place> {
+    fn lock(&self) -> MutexGuard<'_, Destination> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Brings all rows to the disk; how many there are.
     pub(super) fn sync(&self) -> std::result::Result<u64, Trouble> {
         match &mut *self.lock() {
-            Place::File(writer) => {
+            Destination::File(writer) => {
                 writer.sync()?;
                 Ok(writer.rows())
             }
-            Place::Remote(remote) => Ok(remote.sync()?),
-            Place::Nowhere => Ok(0),
-            Place::Ended => Err(ENDED.into()),
+            Destination::Remote(remote) => Ok(remote.sync()?),
+            Destination::Nowhere => Ok(0),
+            Destination::Ended => Err(ENDED.into()),
         }
     }
 
@@ -188,7 +188,7 @@ impl Shared {
     pub(super) fn end_at_once(&self) {
         // Held to the end: who else wants the rows finds a file that is complete.
         let mut place = self.lock();
-        let Place::File(writer) = std::mem::replace(&mut *place, Place::Ended) else { return };
+        let Destination::File(writer) = std::mem::replace(&mut *place, Destination::Ended) else { return };
         match writer.finish() {
             Ok(finished) => {
                 let text =
@@ -201,14 +201,14 @@ impl Shared {
 
     fn row(&self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
         match &mut *self.lock() {
-            Place::File(writer) => writer
+            Destination::File(writer) => writer
                 .row_with(time, values, messages)
                 .map_err(|error| Box::new(koppel::Error::Recorder { source: error.into() })),
-            Place::Remote(remote) => remote
+            Destination::Remote(remote) => remote
                 .row(time, values, messages)
                 .map_err(|refusal| Box::new(koppel::Error::Recorder { source: refusal.into() })),
-            Place::Nowhere => Ok(()),
-            Place::Ended => Err(Box::new(koppel::Error::Recorder { source: ENDED.into() })),
+            Destination::Nowhere => Ok(()),
+            Destination::Ended => Err(Box::new(koppel::Error::Recorder { source: ENDED.into() })),
         }
     }
 }

@@ -18,7 +18,7 @@ const IN_BINARY: u64 = 8;
 /// What is to be said of so many rows of so many numbers each.
 pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report: bool) -> Option<Remark> {
     let count = rows.saturating_mul(numbers as u64);
-    let told = |what: String, size: u64| {
+    let remark = |what: String, size: u64| {
         Remark::new(
             format!("{what} {rows} rows of {numbers} numbers, about {}", bytes(size)),
             "fewer rows with --record-every N, fewer columns with --record NAMES, or a longer step",
@@ -28,11 +28,11 @@ pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report:
         let is_text = out.extension().is_some_and(|extension| extension == "csv");
         let size = count.saturating_mul(if is_text { IN_TEXT } else { IN_BINARY });
         if size > LARGE_FILE {
-            return Some(told(format!("`{}` will have", nearby(out).display()), size));
+            return Some(remark(format!("`{}` will have", nearby(out).display()), size));
         }
     }
     let size = count.saturating_mul(IN_BINARY);
-    (has_report && size > LARGE_PAGE).then(|| told("the report keeps in memory".into(), size))
+    (has_report && size > LARGE_PAGE).then(|| remark("the report keeps in memory".into(), size))
 }
 
 #[cfg(test)]
@@ -43,13 +43,13 @@ mod tests {
     fn only_what_is_large_is_told() {
         let csv = Some(Path::new("r.csv"));
         assert_eq!(warning(1_000_000, 100, csv, true), None);
-        let told = warning(1_000_000_001, 8, csv, true).unwrap();
-        assert!(told.text.ends_with("will have 1000000001 rows of 8 numbers, about 152 GB"), "{told}");
+        let remark = warning(1_000_000_001, 8, csv, true).unwrap();
+        assert!(remark.text.ends_with("will have 1000000001 rows of 8 numbers, about 152 GB"), "{remark}");
         assert_eq!(warning(100_000_000, 8, Some(Path::new("r.parquet")), false), None);
-        let told = warning(100_000_000, 8, None, true).unwrap();
+        let remark = warning(100_000_000, 8, None, true).unwrap();
         assert!(
-            told.text.starts_with("the report keeps in memory 100000000 rows of 8 numbers, about 6.4 GB"),
-            "{told}"
+            remark.text.starts_with("the report keeps in memory 100000000 rows of 8 numbers, about 6.4 GB"),
+            "{remark}"
         );
         assert_eq!(warning(u64::MAX, 8, None, false), None, "nothing is kept");
     }

@@ -51,7 +51,7 @@ pub(super) fn sources(system: &Path, spec: &SystemSpec) -> Vec<Source> {
 }
 
 /// Tells which files have changed since, and whether an FMU is among them. A file that is gone is missed where it is needed.
-pub(crate) fn tell_changes(sources: &[Source]) -> bool {
+pub(crate) fn warn_of_changes(sources: &[Source]) -> bool {
     let has_changed = |source: &&Source| {
         let now = checksum(&source.path);
         now.is_some() && source.checksum.is_some() && now != source.checksum

@@ -15,7 +15,7 @@ use crate::output::duration;
 pub(crate) struct StudyProgress {
     bar: Option<ProgressBar>,
     is_quiet: bool,
-    told: Instant,
+    last_shown: Instant,
 }
 
 /// Time between two lines where there is no terminal.
@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 
 impl StudyProgress {
     pub(crate) fn new(is_quiet: bool) -> Self {
-        StudyProgress { bar: None, is_quiet, told: Instant::now() }
+        StudyProgress { bar: None, is_quiet, last_shown: Instant::now() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -35,8 +35,8 @@ impl StudyProgress {
         let left = left.map_or(String::new(), |left| format!(", {left} left"));
         let text = format!("{done} of {} runs, {} failed{left}", progress.runs, progress.failed);
         if !stderr().is_terminal() {
-            if self.told.elapsed() >= INTERVAL {
-                self.told = Instant::now();
+            if self.last_shown.elapsed() >= INTERVAL {
+                self.last_shown = Instant::now();
                 note("study", &text);
             }
             return;

@@ -236,13 +236,13 @@ fn feed_through(subsystem: &Value) -> String {
         format!("{} => {}", by.join(", "), pair[0].as_str().unwrap_or_default())
     });
     let pairs: Vec<String> = pairs.collect();
-    let told = match subsystem["told"].as_str().unwrap_or_default() {
+    let source = match subsystem["told"].as_str().unwrap_or_default() {
         "declared" => return "no feed-through".to_owned(),
         "derivatives" => "by derivatives",
         _ => "by probing",
     };
     match pairs.is_empty() {
-        true => format!("no feed-through found ({told})"),
-        false => format!("{} ({told})", joined(&pairs, "; ")),
+        true => format!("no feed-through found ({source})"),
+        false => format!("{} ({source})", joined(&pairs, "; ")),
     }
 }

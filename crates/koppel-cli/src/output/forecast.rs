@@ -32,8 +32,8 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
         line("stability radius", &significant(radius, 3));
     }
     if let Some(mode) = forecast.modes.first().filter(|_| forecast.verdict != Verdict::Stable) {
-        let seen = joined(&mode.outputs, ", ");
-        line("largest mode", &format!("{} Hz, visible at {seen}", significant(mode.frequency, 3)));
+        let outputs = joined(&mode.outputs, ", ");
+        line("largest mode", &format!("{} Hz, visible at {outputs}", significant(mode.frequency, 3)));
     }
     if let Some(error) = &forecast.error {
         let worst = error.outputs.first().map_or("", |worst| worst.output.as_str());

@@ -215,11 +215,11 @@ impl Summary {
 
     /// Whether the certificate is what was asked for; if not, that is told.
     pub(crate) fn is_good_enough(&mut self, required: Option<Required>) -> bool {
-        let (Some(required), Some(told)) = (required, &self.certificate) else { return true };
-        if required.is_met(told.verdict) {
+        let (Some(required), Some(certificate)) = (required, &self.certificate) else { return true };
+        if required.is_met(certificate.verdict) {
             return true;
         }
-        let text = format!("--require {}: {}", required.name(), told.reason);
+        let text = format!("--require {}: {}", required.name(), certificate.reason);
         self.exit_code = if self.exit_code == 0 { Exit::Distrusted.number() } else { self.exit_code };
         note("error", &text);
         false

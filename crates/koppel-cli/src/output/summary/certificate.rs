@@ -8,29 +8,29 @@ use super::super::{Grid, significant};
 const SIGNALS: usize = 6;
 
 /// The verdict, what it rests on, and what looks wrong. Steps that adapt have no half, so no second run tells more.
-pub(super) fn facts(told: &Certificate, is_adapting: bool) -> Vec<(&'static str, String)> {
-    let verdict = match told.verdict {
+pub(super) fn facts(certificate: &Certificate, is_adapting: bool) -> Vec<(&'static str, String)> {
+    let verdict = match certificate.verdict {
         Worth::Trusted => "trusted",
         Worth::Doubtful => "doubtful",
         Worth::Wrong => "wrong",
     };
-    let evidence = evidence(told, is_adapting);
-    let mut facts = vec![("certificate", format!("{verdict}: {}{evidence}", told.reason))];
-    if let Some(bond) = told.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
+    let evidence = evidence(certificate, is_adapting);
+    let mut facts = vec![("certificate", format!("{verdict}: {}{evidence}", certificate.reason))];
+    if let Some(bond) = certificate.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
         && bond.energy > 0.0
     {
         let share = percent(bond.residual / bond.energy);
         let (forth, back) = (&bond.forth, &bond.back);
         facts.push(("residual power", format!("{share} of the power between {forth} and {back}")));
     }
-    facts.extend(told.signs.iter().map(|sign| ("sign", sign.clone())));
+    facts.extend(certificate.signs.iter().map(|sign| ("sign", sign.clone())));
     facts
 }
 
 /// Errors of the outputs, the largest first.
-pub(super) fn errors(told: Option<&Certificate>) -> Grid {
+pub(super) fn errors(certificate: Option<&Certificate>) -> Grid {
     let mut grid = Grid::new(&["output", "estimated error", "of its range, between", "largest", "at t/s"]);
-    let errors = told.iter().flat_map(|told| &told.error);
+    let errors = certificate.iter().flat_map(|certificate| &certificate.error);
     for error in errors.filter(|error| error.relative.error > 0.0).take(SIGNALS) {
         let SignalError { signal, unit, relative, largest, time } = error;
         let Band { low, error, high } = relative;
@@ -44,8 +44,8 @@ pub(super) fn errors(told: Option<&Certificate>) -> Grid {
 }
 
 /// What the error is known from, or would be.
-fn evidence(told: &Certificate, is_adapting: bool) -> &'static str {
-    match told.evidence {
+fn evidence(certificate: &Certificate, is_adapting: bool) -> &'static str {
+    match certificate.evidence {
         Evidence::LinearModel => " (from the defects of the connections)",
         Evidence::LinearisedModel => " (from the defects of the connections, linearised during the run)",
         Evidence::LearnedModel => {
@@ -53,8 +53,8 @@ fn evidence(told: &Certificate, is_adapting: bool) -> &'static str {
         }
         Evidence::SecondRun => " (from a second run at half the step)",
         // A run that failed does so again.
-        Evidence::None if is_adapting || told.verdict == Worth::Wrong => "",
-        Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
+        Evidence::None if is_adapting || certificate.verdict == Worth::Wrong => "",
+        Evidence::None if certificate.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
             "; `koppel run --second-run` measures it"
         }
         Evidence::None => "",
