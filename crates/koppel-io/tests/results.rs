@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use koppel::diagnostic::told;
+use koppel::diagnostic::render;
 use koppel::system::Message;
 use koppel_io::Error;
 use koppel_io::results::{Column, Kind, Metadata, ResultWriter, Table, read_table, recover};
@@ -400,7 +400,7 @@ fn an_existing_result_stays_until_the_new_one_is_complete() {
 #[test]
 fn bad_outputs_are_refused_with_advice() {
     let folder = tempfile::tempdir().unwrap();
-    let error = |path: &Path| told(&*ResultWriter::create(path, metadata()).unwrap_err());
+    let error = |path: &Path| render(&*ResultWriter::create(path, metadata()).unwrap_err());
     let text = error(&folder.path().join("out.xls"));
     assert!(text.contains("`.csv` or `.parquet`"), "{text}");
     let text = error(&folder.path().join("missing/out.csv"));
@@ -410,14 +410,14 @@ fn bad_outputs_are_refused_with_advice() {
     assert!(text.contains("is a file, not a folder"), "{text}");
     let mut twice = metadata();
     twice.columns[1].name = "left.x".into();
-    let text = told(&*ResultWriter::create(&folder.path().join("out.csv"), twice).unwrap_err());
+    let text = render(&*ResultWriter::create(&folder.path().join("out.csv"), twice).unwrap_err());
     assert!(text.contains("column `left.x`"), "{text}");
 }
 
 #[test]
 #[cfg(not(feature = "parquet"))]
 fn parquet_is_refused_without_the_feature() {
-    let text = told(&*ResultWriter::create("out.parquet".as_ref(), metadata()).unwrap_err());
+    let text = render(&*ResultWriter::create("out.parquet".as_ref(), metadata()).unwrap_err());
     assert!(text.contains("built without Parquet"), "{text}");
 }
 
@@ -427,7 +427,7 @@ fn foreign_csv_is_read_and_its_mistakes_are_named() {
     let path = folder.path().join("in.csv");
     let read = |text: &str| {
         fs::write(&path, text).unwrap();
-        read_table(&path).map_err(|error| told(&*error))
+        read_table(&path).map_err(|error| render(&*error))
     };
     let table = read("\u{feff}t, u\r\n0, 1.5\r\n1, -2e3\r\n").unwrap();
     assert_eq!(table.time, [0.0, 1.0]);

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use koppel::diagnostic::{Diagnosis, Diagnostic, told};
+use koppel::diagnostic::{Diagnosis, Diagnostic, render};
 use koppel_io::Error as Io;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ pub(crate) fn plain(error: impl Display) -> PyErr {
 /// What, where and what to do, as text and as attributes: `mistakes` is a list of them, with the keys `message`, `hints`, `place`,
 /// `time` and `known` as far as they are known.
 pub(crate) fn diagnostic(error: &dyn Diagnostic) -> PyErr {
-    with_mistakes(Error::new_err(told(error)), error)
+    with_mistakes(Error::new_err(render(error)), error)
 }
 
 /// An error of a file.
@@ -48,7 +48,7 @@ fn with_mistakes(raised: PyErr, error: &dyn Diagnostic) -> PyErr {
 
 /// The failure of a run that has rows already.
 pub(crate) fn run(py: Python<'_>, error: &koppel::Error, result: Py<crate::result::Result>) -> PyErr {
-    let raised = with_mistakes(RunError::new_err(told(error)), error);
+    let raised = with_mistakes(RunError::new_err(render(error)), error);
     match raised.value(py).setattr("result", result) {
         Ok(()) => raised,
         Err(other) => other,

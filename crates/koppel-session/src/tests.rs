@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use koppel::coupling::CouplingConfig;
-use koppel::diagnostic::{Diagnosis, told};
+use koppel::diagnostic::{Diagnosis, render};
 use koppel::record::Trajectory;
 use koppel::run::Flow;
 
@@ -281,7 +281,7 @@ fn settings_are_found_at_any_depth() {
     let text = file.spec.to_toml();
     assert!(text.contains("N = 2") && text.contains("right = 3") && text.contains("gain = -3.0"), "{text}");
     assert!(text.contains("soh") && text.contains("amplitude = 7.0"), "{text}");
-    let error = told(&*file.set("connections.gain.v.gain", "1", "--set").unwrap_err());
+    let error = render(&*file.set("connections.gain.v.gain", "1", "--set").unwrap_err());
     assert!(
         error.contains("unknown setting `connections.gain.v.gain`") && error.contains("connections.gain.u"),
         "{error}"

@@ -141,7 +141,7 @@ fn mistakes_are_shown_in_the_file_of_models() {
     let path = folder.path().join("system.toml");
     let message = |text: &str| {
         let result = Session::parse(text, &path).and_then(|file| file.build_run().map(|_| ()));
-        koppel::diagnostic::told(&*result.unwrap_err())
+        koppel::diagnostic::render(&*result.unwrap_err())
     };
     assert!(message(&text).contains("cannot read"), "{}", message(&text));
     for (models, fragments) in cases {

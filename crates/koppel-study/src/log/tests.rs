@@ -1,6 +1,6 @@
 use super::*;
 use crate::settings::PlanKind;
-use koppel::diagnostic::told;
+use koppel::diagnostic::render;
 
 fn header() -> Header {
     Header {
@@ -84,7 +84,7 @@ fn another_study_is_refused_and_another_title_is_not() {
     let mut other = header();
     other.files[0].1 = "1".into();
     other.measures.pop();
-    let error = told(&Log::open(folder.path(), &other).unwrap_err());
+    let error = render(&Log::open(folder.path(), &other).unwrap_err());
     assert!(error.contains("the measures, `s.toml` changed since") && error.contains("untouched"), "{error}");
     let mut renamed = header();
     renamed.title = "another".into();
@@ -107,6 +107,6 @@ fn a_full_disk_is_told() {
     let mut log = Log::open(folder.path(), &header()).unwrap();
     log.file = OpenOptions::new().append(true).open("/dev/full").unwrap();
     log.push(&row(1));
-    let error = told(&log.sync().unwrap_err());
+    let error = render(&log.sync().unwrap_err());
     assert!(error.contains("is full"), "{error}");
 }

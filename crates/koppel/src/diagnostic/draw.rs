@@ -69,7 +69,7 @@ impl fmt::Display for Diagnosis {
 
 /// Message, place and hints of all mistakes, line by line.
 #[must_use]
-pub fn told(error: &dyn Diagnostic) -> String {
+pub fn render(error: &dyn Diagnostic) -> String {
     let all: Vec<String> = Diagnosis::all(error).iter().map(ToString::to_string).collect();
     all.join("\n")
 }

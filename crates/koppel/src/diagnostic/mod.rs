@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use draw::{Ink, hint_line, in_one_line, told, visible};
+pub use draw::{Ink, hint_line, in_one_line, render, visible};
 
 /// Something to be told to a user: an error, with all that is known of it.
 pub trait Diagnostic: fmt::Display {
