@@ -15,7 +15,7 @@ use crate::build::is_open;
 use crate::fmu::Purpose;
 use crate::fmus::spared;
 use crate::remark::warn;
-use crate::{Error, Result, Session, Tell};
+use crate::{Error, Result, Session, RemarkSink};
 
 /// A coupling that the run would refuse with this schedule.
 type Excluded = (CouplingConfig, ScheduleConfig);
@@ -59,13 +59,13 @@ impl Session {
     /// # Errors
     ///
     /// If the parts do not fit together, or no consistent start is found.
-    pub fn choose(&mut self, progress: &dyn Fn(&str), tell: Tell<'_>) -> Result<Option<&Choice>> {
+    pub fn choose(&mut self, progress: &dyn Fn(&str), sink: RemarkSink<'_>) -> Result<Option<&Choice>> {
         let is_asked = self.spec.is_asked();
         let choice = self.choose_settings(progress)?;
         // Where nobody asked and nothing is known, the run is as it always was; the summary says why.
         let is_told = |choice: &&Choice| is_asked || choice.basis != Basis::Nothing;
         for text in choice.iter().filter(|choice| is_told(choice)).flat_map(|choice| &choice.warnings) {
-            warn(tell, text);
+            warn(sink, text);
         }
         Ok(choice)
     }

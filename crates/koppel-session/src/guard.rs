@@ -9,7 +9,7 @@ use koppel::run::{Reading, Run, RunConfig};
 use koppel::system::{Reach, algebraic_loops};
 
 use crate::remark::{note, warn};
-use crate::{Session, Tell};
+use crate::{Session, RemarkSink};
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
@@ -24,7 +24,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Refuses a run that is not zero-stable, unless that is accepted.
-    pub(crate) fn new(run: &mut Run, session: &Session, is_accepted: bool, tell: Tell<'_>) -> Result<Self> {
+    pub(crate) fn new(run: &mut Run, session: &Session, is_accepted: bool, sink: RemarkSink<'_>) -> Result<Self> {
         let config = &session.spec.run;
         let stride = (run.steps() / LOOKS).max(1);
         let mut guard = Guard { config: None, stride, due: run.index() + stride };
@@ -40,14 +40,14 @@ impl Guard {
         if has_fmu_in_loop(run, session) {
             // What koppel chose was judged then, a checkpoint when its run began.
             if run.index() == 0 && !is_chosen {
-                judge_copies(session, tell)?;
+                judge_copies(session, sink)?;
             }
             return Ok(guard);
         }
         let found = zero_stability(run, config);
         match found.refuse_unstable(config) {
             Err(error) if is_chosen => {
-                warn(tell, error.what());
+                warn(sink, error.what());
                 return Ok(guard);
             }
             judged => judged?,
@@ -78,7 +78,7 @@ fn has_fmu_in_loop(run: &Run, session: &Session) -> bool {
 }
 
 /// Where no copies can be had, or they fail, nothing is judged, and the run begins all the same.
-fn judge_copies(session: &Session, tell: Tell<'_>) -> Result<()> {
+fn judge_copies(session: &Session, sink: RemarkSink<'_>) -> Result<()> {
     let reason = match session.copy_at_start() {
         Err(reason) => Some(reason),
         Ok(mut copy) => {
@@ -89,7 +89,7 @@ fn judge_copies(session: &Session, tell: Tell<'_>) -> Result<()> {
     };
     if let Some(reason) = reason {
         // The reason, and what the FMU says of it.
-        note(tell, format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
+        note(sink, format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub use koppel::diagnostic::Remark;
 pub use koppel_io::{Error, Result, number};
 pub use log::FmuLog;
 pub use monolith::{MONOLITH, monolith};
-pub use remark::{Kind, Tell};
+pub use remark::{Kind, RemarkSink};
 pub use run::{PreparedRun, Start};
 
 /// A system that is ready to be run, and what its runs share.

@@ -5,7 +5,7 @@ use koppel::diagnostic::Remark;
 use koppel::run::{Run, RunConfig};
 
 use crate::number::significant;
-use crate::{Tell, remark};
+use crate::{RemarkSink, remark};
 
 /// States up to which it costs little.
 const SMALL: usize = 24;
@@ -17,7 +17,7 @@ const GROWN: f64 = 10.0;
 
 /// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
 /// stands.
-pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
+pub(crate) fn warn(run: &mut Run, config: &RunConfig, sink: RemarkSink<'_>) {
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
     if !is_constant {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
         let text = format!(
             "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}"
         );
-        return remark::warn(tell, Remark::new(text, way_out));
+        return remark::warn(sink, Remark::new(text, way_out));
     }
     if !system.is_exact() {
         return;
@@ -53,6 +53,6 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, tell: Tell<'_>) {
         let text = format!(
             "the error of the run will be {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
         );
-        remark::warn(tell, Remark::new(text, way_out));
+        remark::warn(sink, Remark::new(text, way_out));
     }
 }

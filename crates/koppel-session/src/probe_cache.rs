@@ -73,10 +73,10 @@ impl ProbeCache {
     /// What went wrong, in words; each is told once.
     #[must_use]
     pub fn warnings(&self) -> Vec<Remark> {
-        std::mem::take(&mut *self.told()).into_iter().collect()
+        std::mem::take(&mut *self.pending()).into_iter().collect()
     }
 
-    fn told(&self) -> MutexGuard<'_, BTreeSet<Remark>> {
+    fn pending(&self) -> MutexGuard<'_, BTreeSet<Remark>> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +128,7 @@ impl ProbeCache {
         let path = self.path(asked);
         self.read(&path, asked).unwrap_or_else(|problem| {
             let text = format!("`{}` in the cache {problem}: it is ignored", path.display());
-            self.told().insert(text.into());
+            self.pending().insert(text.into());
             None
         })
     }
@@ -138,7 +138,7 @@ impl ProbeCache {
         match self.write(&self.path(asked), asked, answer) {
             Ok(()) => self.shrink(),
             Err(error) => {
-                self.told().insert(Remark::new(
+                self.pending().insert(Remark::new(
                     format!(
                         "the cache `{}` cannot be written ({error}): probing results are not cached",
                         self.folder.display()
@@ -315,11 +315,11 @@ mod tests {
         let cache = ProbeCache::new(&file.join("below"));
         cache.keep(&question(0.1), &Answer::Moves(vec![1.0]));
         cache.keep(&question(0.2), &Answer::Moves(vec![1.0]));
-        let told = cache.warnings();
+        let warnings = cache.warnings();
         assert!(
-            told.len() == 1
-                && told[0].text.contains("cannot be written")
-                && told[0].to_string().contains("--no-cache")
+            warnings.len() == 1
+                && warnings[0].text.contains("cannot be written")
+                && warnings[0].to_string().contains("--no-cache")
         );
     }
 

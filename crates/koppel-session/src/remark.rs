@@ -12,14 +12,14 @@ pub enum Kind {
 }
 
 /// Who is told.
-pub type Tell<'a> = &'a dyn Fn(Kind, &Remark);
+pub type RemarkSink<'a> = &'a dyn Fn(Kind, &Remark);
 
 /// Tells what is to be known.
-pub(crate) fn note(tell: Tell<'_>, remark: impl Into<Remark>) {
-    tell(Kind::Note, &remark.into());
+pub(crate) fn note(sink: RemarkSink<'_>, remark: impl Into<Remark>) {
+    sink(Kind::Note, &remark.into());
 }
 
 /// Tells what is to be looked at.
-pub(crate) fn warn(tell: Tell<'_>, remark: impl Into<Remark>) {
-    tell(Kind::Warning, &remark.into());
+pub(crate) fn warn(sink: RemarkSink<'_>, remark: impl Into<Remark>) {
+    sink(Kind::Warning, &remark.into());
 }

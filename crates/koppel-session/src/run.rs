@@ -15,7 +15,7 @@ use crate::fmu::Purpose;
 use crate::fmus::spared;
 use crate::guard::Guard;
 use crate::remark::{note, warn};
-use crate::{Result, Session, Tell, choose, outlook};
+use crate::{Result, Session, RemarkSink, choose, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]
@@ -59,28 +59,28 @@ impl Session {
     /// # Errors
     ///
     /// If the parts do not fit together, no consistent start is found, or a loop is not zero-stable.
-    pub fn start(&mut self, start: Start<'_>, tell: Tell<'_>) -> Result<PreparedRun> {
-        self.choose(&|_| {}, tell)?;
+    pub fn start(&mut self, start: Start<'_>, sink: RemarkSink<'_>) -> Result<PreparedRun> {
+        self.choose(&|_| {}, sink)?;
         let filters = self.choose_filters()?;
         let run = self.build_run();
-        self.fmus.warnings().into_iter().for_each(|text| warn(tell, text));
+        self.fmus.warnings().into_iter().for_each(|text| warn(sink, text));
         let mut run = run?;
-        run.remarks().into_iter().for_each(|remark| warn(tell, remark));
+        run.remarks().into_iter().for_each(|remark| warn(sink, remark));
         let config = &self.spec.run;
         if config.iteration.is_some() && run.loop_works().next().is_none() {
-            warn(tell, "`iteration` has no effect: there is no loop of that kind (see `koppel check`)");
+            warn(sink, "`iteration` has no effect: there is no loop of that kind (see `koppel check`)");
         }
-        filters.iter().for_each(|choice| note(tell, choice.words()));
+        filters.iter().for_each(|choice| note(sink, choice.words()));
         let second = if start.has_second_run { Some(self.second()?) } else { None };
         let engine = |error| Box::new(crate::Error::Engine(error));
         if let Some(state) = start.from {
             run.restore(state).map_err(engine)?;
         }
-        let guard = Guard::new(&mut run, self, start.accepts_unstable, tell).map_err(engine)?;
+        let guard = Guard::new(&mut run, self, start.accepts_unstable, sink).map_err(engine)?;
         // FMUs would have to be called.
         let is_known = run.network().is_linear() || self.spec.fmus().is_empty();
         if start.looks_ahead && start.from.is_none() && !start.accepts_unstable && is_known {
-            outlook::warn(&mut run, config, tell);
+            outlook::warn(&mut run, config, sink);
         }
         let mut certifier = start.is_certified.then(|| Certifier::new(&mut run));
         if let Some(second) = second {

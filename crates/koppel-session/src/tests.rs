@@ -142,7 +142,7 @@ fn several_mistakes_in_one_go() {
     let error = Session::parse(&text, Path::new("system.toml")).unwrap_err();
     let found: Vec<(usize, usize, String)> = Diagnosis::all(&*error)
         .into_iter()
-        .map(|told| (told.place.line, told.place.column, told.what))
+        .map(|diagnosis| (diagnosis.place.line, diagnosis.place.column, diagnosis.what))
         .collect();
     let expected = [
         (2, 1, "unknown key `titel` in a system file"),
@@ -178,11 +178,11 @@ fn the_wiring_tells_all_its_mistakes() {
         .replace("to = \"right.F\"", "to = \"right.G\"")
         .replace("to = \"left.F\"", "to = \"left.x\"");
     let error = Session::parse(&text, Path::new("system.toml")).unwrap_err();
-    let told: Vec<String> = Diagnosis::all(&*error).iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 3, "{told:#?}");
-    assert!(told[0].starts_with("system.toml:27:20: unknown subsystem `rigth`\n"), "{}", told[0]);
-    assert!(told[1].starts_with("system.toml:34:6: unknown input `right.G`\n"), "{}", told[1]);
-    assert!(told[2].starts_with("system.toml:36:6: `left.x` is an output"), "{}", told[2]);
+    let diagnosis: Vec<String> = Diagnosis::all(&*error).iter().map(ToString::to_string).collect();
+    assert_eq!(diagnosis.len(), 3, "{diagnosis:#?}");
+    assert!(diagnosis[0].starts_with("system.toml:27:20: unknown subsystem `rigth`\n"), "{}", diagnosis[0]);
+    assert!(diagnosis[1].starts_with("system.toml:34:6: unknown input `right.G`\n"), "{}", diagnosis[1]);
+    assert!(diagnosis[2].starts_with("system.toml:36:6: `left.x` is an output"), "{}", diagnosis[2]);
 }
 
 /// No more than anybody reads.

@@ -31,12 +31,12 @@ type Verdict = (Outcome, String);
 #[derive(Debug, Default)]
 pub(crate) struct Trials {
     known: Mutex<HashMap<String, Verdict>>,
-    told: Mutex<Told>,
+    warnings: Mutex<Warnings>,
 }
 
 /// What there is to say of them.
 #[derive(Debug, Default)]
-struct Told {
+struct Warnings {
     /// Everything so far: each is said once.
     known: BTreeSet<String>,
     /// What nobody has asked for yet.
@@ -87,7 +87,7 @@ impl Trials {
                     (&mut without.input_derivatives, "providesIntermediateUpdate")
                 }
                 Capability::Reevaluation => {
-                    self.tell(format!(
+                    self.warn(format!(
                         "outputs of `{}` may be one communication step old: inputs cannot be set between two steps ({text})",
                         options.name
                     ));
@@ -96,7 +96,7 @@ impl Trials {
                 }
                 _ => continue,
             };
-            self.tell(format!(
+            self.warn(format!(
                 "`{}` declares {what}, but it failed when tried in a separate process ({text}); koppel does not use it",
                 options.name
             ));
@@ -104,7 +104,7 @@ impl Trials {
         }
         if !old.is_empty() {
             let text = old.join("; ");
-            self.tell(format!("outputs of `{}` may be one communication step old: {text}", options.name));
+            self.warn(format!("outputs of `{}` may be one communication step old: {text}", options.name));
         }
         without
     }
@@ -140,17 +140,17 @@ impl Trials {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, text: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.known.insert(text.clone()) {
-            told.new.insert(text);
+    fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.known.insert(text.clone()) {
+            warnings.new.insert(text);
         }
     }
 
     /// What was found since this was asked last, and was not said before.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut told.new).into_iter().collect()
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut warnings.new).into_iter().collect()
     }
 }
 
