@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use koppel_io::results::Cells;
 use koppel_study::design::Design;
-use koppel_study::{Header, Options, Prepared, Progress, Row, Shard, Wish, make, table, write_results};
+use koppel_study::{Header, Options, Prepared, Progress, Row, Shard, Control, make, table, write_results};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -95,10 +95,10 @@ impl Study {
                 progress.as_ref().map_or(Ok(()), |call| call.call1(py, done).map(|_| ()))
             });
             match looked {
-                Ok(()) => Wish::Continue,
+                Ok(()) => Control::Continue,
                 Err(error) => {
                     raised.get_or_insert(error);
-                    Wish::Stop
+                    Control::Stop
                 }
             }
         };

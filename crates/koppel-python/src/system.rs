@@ -138,11 +138,11 @@ impl System {
             return Err(PyValueError::new_err("vary: give a fraction between 0 and 1, such as 0.2"));
         }
         let mut session = self.heard(py)?;
-        let (mut remarks, told) = (Vec::new(), Mutex::new(Vec::new()));
+        let (mut remarks, reported) = (Vec::new(), Mutex::new(Vec::new()));
         let look = || -> koppel_session::Result<Forecast> {
             let tell = |kind: Kind, remark: &Remark| {
                 if kind == Kind::Warning {
-                    told.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
+                    reported.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
                 }
             };
             session.choose(&|_| {}, &tell)?;
@@ -160,7 +160,7 @@ impl System {
             Ok(forecast)
         };
         let forecast = py.detach(look).map_err(error::io);
-        remarks.splice(..0, told.into_inner().unwrap_or_else(PoisonError::into_inner));
+        remarks.splice(..0, reported.into_inner().unwrap_or_else(PoisonError::into_inner));
         remarks.iter().try_for_each(|text| warn(py, text))?;
         crate::python(py, &forecast?)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use koppel_study::design::Design;
 use koppel_study::{
-    Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Wish, Written,
+    Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Control, Written,
     analyse, job_file, load, merge, run_after, write_results,
 };
 use serde_json::json;
@@ -80,7 +80,7 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
     let mut bar = StudyProgress::new(arguments.quiet);
     let mut watch = |progress: &Progress| {
         bar.show(progress);
-        if execution::is_asked() { Wish::Stop } else { Wish::Continue }
+        if execution::is_asked() { Control::Stop } else { Control::Continue }
     };
     let casualties = supervision::casualties();
     let made = run_after(&prepared, &folder, options, &casualties, &supervision::observe, &mut watch);

@@ -6,7 +6,7 @@ use koppel::expression::Expression;
 use koppel::record::Recorder;
 use koppel::signal::Bounds;
 
-use super::course::Course;
+use super::reference_signals::ReferenceSignals;
 use crate::settings::{Combine, Limit, Take};
 
 /// What is known of a sequence of numbers.
@@ -93,7 +93,7 @@ struct Tracker<'a> {
 /// All such measures of one run.
 pub(super) struct Meter<'a> {
     trackers: Vec<Tracker<'a>>,
-    course: Option<Arc<Course>>,
+    reference_signals: Option<Arc<ReferenceSignals>>,
     /// Column of each signal in this run.
     columns: Vec<usize>,
     row: usize,
@@ -101,7 +101,7 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(follows: &'a [Follow], course: Option<Arc<Course>>, columns: Vec<usize>) -> Self {
+    pub(super) fn new(follows: &'a [Follow], reference_signals: Option<Arc<ReferenceSignals>>, columns: Vec<usize>) -> Self {
         let tracker = |follow: &'a Follow| {
             let (tallies, values) = match follow {
                 Follow::Signal { signals, .. } => (1, signals.len()),
@@ -109,22 +109,22 @@ impl<'a> Meter<'a> {
             };
             Tracker { follow, tallies: vec![Tally::NEW; tallies], values: vec![0.0; values] }
         };
-        Meter { trackers: follows.iter().map(tracker).collect(), course, columns, row: 0, rows: 0 }
+        Meter { trackers: follows.iter().map(tracker).collect(), reference_signals, columns, row: 0, rows: 0 }
     }
 
     /// The numbers, in the order of `follows`.
     pub(super) fn values(&self) -> Vec<f64> {
-        self.trackers.iter().map(|tracker| tracker.value(self.course.as_deref())).collect()
+        self.trackers.iter().map(|tracker| tracker.value(self.reference_signals.as_deref())).collect()
     }
 }
 
 impl Tracker<'_> {
-    fn value(&self, course: Option<&Course>) -> f64 {
+    fn value(&self, reference_signals: Option<&ReferenceSignals>) -> f64 {
         match self.follow {
             Follow::Signal { take, .. } => self.tallies[0].take(*take),
             Follow::Error { courses, owners, take, is_relative, combine, .. } => {
                 let error = |k: usize| {
-                    let range = course.map_or(1.0, |course| course.bounds[courses[k]].range());
+                    let range = reference_signals.map_or(1.0, |reference_signals| reference_signals.bounds[courses[k]].range());
                     let scale = if *is_relative && range > 0.0 { range } else { 1.0 };
                     self.tallies[k].take(*take) / scale
                 };
@@ -136,7 +136,7 @@ impl Tracker<'_> {
                     let limit = match limit {
                         Limit::Below(limit) => *limit,
                         Limit::Times(factor) => {
-                            factor * course.map_or(f64::NAN, |c| c.bounds[*column].largest())
+                            factor * reference_signals.map_or(f64::NAN, |c| c.bounds[*column].largest())
                         }
                     };
                     tally.bounds.high <= limit && -tally.bounds.low <= limit
@@ -171,14 +171,14 @@ fn combined(errors: &[f64], owners: &[usize], combine: Combine) -> f64 {
 impl Recorder for Meter<'_> {
     fn row(&mut self, time: f64, row: &[f64]) -> koppel::Result<()> {
         let mut moment = None;
-        if let Some(course) = &self.course {
-            let found = course.signals.moment(time, self.row).ok_or_else(|| {
-                let end = course.signals.end();
+        if let Some(reference_signals) = &self.reference_signals {
+            let found = reference_signals.signals.moment(time, self.row).ok_or_else(|| {
+                let end = reference_signals.signals.end();
                 let source = format!("the reference ends at t = {end} s, the run is at t = {time} s").into();
                 Box::new(koppel::Error::Recorder { source })
             })?;
             self.row = found.row;
-            moment = Some((course, found));
+            moment = Some((reference_signals, found));
         }
         let Meter { trackers, columns, rows, .. } = self;
         for tracker in trackers {
@@ -191,11 +191,11 @@ impl Recorder for Meter<'_> {
                 // The start is the same for all: (3.10) counts from the first step on.
                 Follow::Error { .. } if *rows == 0 => {}
                 Follow::Error { signals, courses, .. } => {
-                    let Some((course, moment)) = moment else { continue };
+                    let Some((reference_signals, moment)) = moment else { continue };
                     for ((tally, signal), column) in tallies.iter_mut().zip(signals).zip(courses) {
                         tally.note(
                             time,
-                            (row[columns[*signal]] - course.signals.value(*column, moment)).abs(),
+                            (row[columns[*signal]] - reference_signals.signals.value(*column, moment)).abs(),
                         );
                     }
                 }

@@ -7,7 +7,7 @@
 //! | `meter.rs`   | measures that follow a run row by row                            |
 //! | `one.rs`     | one run, from its number to its row                              |
 
-mod course;
+mod reference_signals;
 mod meter;
 mod one;
 mod prepare;
@@ -79,7 +79,7 @@ impl Progress {
 
 /// What the caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Control {
     /// Go on.
     Continue,
     /// End; what is finished is kept.
@@ -124,7 +124,7 @@ pub fn run(
     prepared: &Prepared,
     folder: &Path,
     options: Options,
-    watch: &mut dyn FnMut(&Progress) -> Wish,
+    watch: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<(Header, Vec<Row>, Progress)> {
     run_after(prepared, folder, options, &Casualties::default(), &|_, _| {}, watch)
 }
@@ -140,7 +140,7 @@ pub fn run_after(
     options: Options,
     casualties: &Casualties,
     observe: &(dyn Fn(u64, Moment) + Sync),
-    watch: &mut dyn FnMut(&Progress) -> Wish,
+    watch: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<(Header, Vec<Row>, Progress)> {
     let header = Header::new(prepared)?;
     let mut log = Log::open(folder, &header)?;
@@ -170,7 +170,7 @@ pub fn run_after(
         ..Progress::default()
     };
     let threads = threads(prepared, options, todo.len());
-    let stop = AtomicBool::new(watch(&progress) == Wish::Stop);
+    let stop = AtomicBool::new(watch(&progress) == Control::Stop);
     let next = AtomicUsize::new(0);
     let make = |index: usize| {
         let number = *todo.get(index)?;
@@ -187,7 +187,7 @@ pub fn run_after(
         log.push(&row);
         log.flush()?;
         rows.push(row);
-        stop.store(watch(&progress) == Wish::Stop, Ordering::Relaxed);
+        stop.store(watch(&progress) == Control::Stop, Ordering::Relaxed);
     }
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -206,8 +206,8 @@ pub fn run_after(
         let mut keeper =
             Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
         let result = keeper.keep(&receiver, options, &mut |progress| {
-            let wish = watch(progress);
-            if wish == Wish::Stop {
+            let control = watch(progress);
+            if control == Control::Stop {
                 stop.store(true, Ordering::Relaxed);
             }
         });

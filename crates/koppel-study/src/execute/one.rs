@@ -18,7 +18,7 @@ use crate::settings::{Figure, Measure, MeasureKind};
 
 /// What a run has shown.
 #[derive(Default)]
-struct Seen {
+struct Observed {
     followed: Option<Vec<f64>>,
     figures: Option<Figures>,
     radius: Option<Radius>,
@@ -44,26 +44,26 @@ struct Radius {
 /// Makes one run; `None` if it was ended on the way.
 pub(super) fn run(prepared: &Prepared, number: u64, is_ended: &AtomicBool) -> Option<Row> {
     let cells = prepared.design.cells(number);
-    let mut seen = Seen::default();
-    let work = || make(prepared, &cells, &mut seen, is_ended);
+    let mut observed = Observed::default();
+    let work = || make(prepared, &cells, &mut observed, is_ended);
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(true)) => None,
         Ok(Ok(false)) => return None,
         Ok(Err(failure)) => Some(failure),
         Err(_) => Some("koppel itself failed (a bug)".into()),
     };
-    let values = measured(prepared, &cells, &seen, failure.is_some());
-    Some(Row { run: number, values, failure, ended_by: seen.ended_by })
+    let values = measured(prepared, &cells, &observed, failure.is_some());
+    Some(Row { run: number, values, failure, ended_by: observed.ended_by })
 }
 
 /// A run that took its process along.
 pub(super) fn lost(prepared: &Prepared, number: u64, failure: &str) -> Row {
-    let values = measured(prepared, &prepared.design.cells(number), &Seen::default(), true);
+    let values = measured(prepared, &prepared.design.cells(number), &Observed::default(), true);
     Row { run: number, values, failure: Some(failure.to_owned()), ended_by: None }
 }
 
 /// True if the run came to its end.
-fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicBool) -> Result<bool, String> {
+fn make(prepared: &Prepared, cells: &[Cell], observed: &mut Observed, is_ended: &AtomicBool) -> Result<bool, String> {
     let study = &*prepared.study;
     let settings = values(study, cells);
     let mut session = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
@@ -72,8 +72,8 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     session.spec.run.record_every = 1;
     session.spec.run.record_events = false;
     let needs_course = study.measures.iter().any(Measure::needs_reference);
-    let course = match prepared.references.as_ref().filter(|_| needs_course) {
-        Some(store) => Some(store.course(&settings)?),
+    let reference_signals = match prepared.references.as_ref().filter(|_| needs_course) {
+        Some(store) => Some(store.reference_signals(&settings)?),
         None => None,
     };
     session.choose(&|_| {}, &|kind, remark| prepared.tell(kind, remark)).map_err(|error| one_line(&error))?;
@@ -94,19 +94,19 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         Err(refused) => {
             // What is refused has a forecast all the same.
             if let (true, Ok(mut run)) = (needs_forecast, session.build_run()) {
-                seen.radius = forecast(&mut run, &session.spec.run, &study.measures).ok();
+                observed.radius = forecast(&mut run, &session.spec.run, &study.measures).ok();
             }
             return Err(one_line(&refused));
         }
     };
     let run = &mut started.run;
     if needs_forecast {
-        seen.radius = Some(forecast(run, &session.spec.run, &study.measures)?);
+        observed.radius = Some(forecast(run, &session.spec.run, &study.measures)?);
     }
     let of = |name: &String| run.columns().iter().position(|column| column.name == *name);
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
-    let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
+    let mut meter = Meter::new(&prepared.list, reference_signals, columns.collect::<Result<_, _>>()?);
     let mut watch =
         |_: &mut Run, _: u64| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
     let ending = started.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
@@ -114,21 +114,21 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         return Ok(false);
     }
     if let Ending::Terminated(request) = ending {
-        seen.ended_by = Some(request.subsystem);
+        observed.ended_by = Some(request.subsystem);
     }
     let statistics = started.run.statistics();
     let relative = |defect: &koppel::run::Defect| {
         if defect.range > 0.0 { defect.largest / defect.range } else { defect.largest }
     };
-    seen.figures = Some(Figures {
+    observed.figures = Some(Figures {
         steps: statistics.steps as f64,
         iterations: statistics.loops.iter().map(|work| work.evaluations as f64).sum(),
         halvings: statistics.halvings as f64,
         seconds: begin.elapsed().as_secs_f64(),
         defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
     });
-    seen.certificate = started.certificate(true);
-    seen.followed = Some(meter.values());
+    observed.certificate = started.certificate(true);
+    observed.followed = Some(meter.values());
     Ok(true)
 }
 
@@ -158,16 +158,16 @@ fn forecast(run: &mut Run, config: &RunConfig, measures: &[Measure]) -> Result<R
 }
 
 /// The measures of a run, those of one that failed as far as they are known.
-fn measured(prepared: &Prepared, cells: &[Cell], seen: &Seen, is_failed: bool) -> Vec<f64> {
+fn measured(prepared: &Prepared, cells: &[Cell], observed: &Observed, is_failed: bool) -> Vec<f64> {
     let study = &*prepared.study;
     let mut values: Vec<f64> = Vec::with_capacity(study.measures.len());
     for (at, measure) in study.measures.iter().enumerate() {
-        let followed = || seen.followed.as_ref().and_then(|all| Some(all[prepared.follows[at]?]));
+        let followed = || observed.followed.as_ref().and_then(|all| Some(all[prepared.follows[at]?]));
         let known = match &measure.kind {
             MeasureKind::Signal { .. } | MeasureKind::Error { .. } => followed(),
             MeasureKind::Bounded { .. } => followed().or(is_failed.then_some(0.0)),
-            MeasureKind::ForecastStable => seen.radius.as_ref().map(|r| f64::from(u8::from(r.is_stable))),
-            MeasureKind::Figure(figure) => figure_of(*figure, seen),
+            MeasureKind::ForecastStable => observed.radius.as_ref().map(|r| f64::from(u8::from(r.is_stable))),
+            MeasureKind::Figure(figure) => figure_of(*figure, observed),
             MeasureKind::Expression(expression) => {
                 let value = |name: &String| {
                     let of_measure = study.measures[..at].iter().position(|other| other.name == *name);
@@ -185,13 +185,13 @@ fn measured(prepared: &Prepared, cells: &[Cell], seen: &Seen, is_failed: bool) -
     values
 }
 
-fn figure_of(figure: Figure, seen: &Seen) -> Option<f64> {
-    let of_run = |take: fn(&Figures) -> f64| seen.figures.as_ref().map(take);
+fn figure_of(figure: Figure, observed: &Observed) -> Option<f64> {
+    let of_run = |take: fn(&Figures) -> f64| observed.figures.as_ref().map(take);
     let of_error =
-        |take: fn(&koppel::analysis::Band) -> f64| seen.certificate.as_ref()?.overall.as_ref().map(take);
+        |take: fn(&koppel::analysis::Band) -> f64| observed.certificate.as_ref()?.overall.as_ref().map(take);
     let is =
-        |worth: Worth| seen.certificate.as_ref().map(|found| f64::from(u8::from(found.verdict == worth)));
-    let of_forecast = |take: fn(&Radius) -> f64| seen.radius.as_ref().map(take);
+        |worth: Worth| observed.certificate.as_ref().map(|found| f64::from(u8::from(found.verdict == worth)));
+    let of_forecast = |take: fn(&Radius) -> f64| observed.radius.as_ref().map(take);
     match figure {
         Figure::Steps => of_run(|f| f.steps),
         Figure::Iterations => of_run(|f| f.iterations),

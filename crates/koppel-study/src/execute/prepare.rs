@@ -13,7 +13,7 @@ use koppel_io::system_file::{Mark, Marks, Place, Span};
 use koppel_io::{Error as Io, Result};
 use koppel_session::{Kind, Session, Start};
 
-use super::course::Store;
+use super::reference_signals::Store;
 use super::meter::Follow;
 use crate::design::{Cell, Design};
 use crate::settings::{MeasureKind, ReferenceKind, Study};
@@ -72,7 +72,7 @@ impl Prepared {
         if let Some(reference) = &study.reference {
             let store = Store::new(reference.kind.clone(), study.system.clone(), compared);
             let cells = prepared.design.cells(run);
-            store.course(&values(&study, &cells)).map_err(|error| {
+            store.reference_signals(&values(&study, &cells)).map_err(|error| {
                 study.mistake(Mark::new(reference.span.clone(), error).hint(
                     "the reference must give every signal it is compared with: run it alone, or choose another one",
                 ))
@@ -210,17 +210,17 @@ fn remarks(mut session: Session, accepts_unstable: bool) -> Result<Vec<Remark>> 
         return session.check().map(|()| Vec::new());
     }
     let start = Start { is_certified: false, looks_ahead: false, accepts_unstable, ..Start::default() };
-    let told = RefCell::new(Vec::new());
-    session.start(start, &warnings(&told))?;
-    Ok(told.into_inner())
+    let collected = RefCell::new(Vec::new());
+    session.start(start, &warnings(&collected))?;
+    Ok(collected.into_inner())
 }
 
 /// Puts warnings into a list.
-fn warnings(told: &RefCell<Vec<Remark>>) -> impl Fn(Kind, &Remark) {
+fn warnings(collected: &RefCell<Vec<Remark>>) -> impl Fn(Kind, &Remark) {
     |kind, remark| {
-        let mut told = told.borrow_mut();
-        if kind == Kind::Warning && !told.contains(remark) {
-            told.push(remark.clone());
+        let mut collected = collected.borrow_mut();
+        if kind == Kind::Warning && !collected.contains(remark) {
+            collected.push(remark.clone());
         }
     }
 }
@@ -244,7 +244,7 @@ struct First {
 fn first(study: &Study, design: &Design) -> Result<First> {
     let mut problem = None;
     // Also of runs that cannot begin: what was said of an FMU is not said again.
-    let told = RefCell::new(Vec::new());
+    let collected = RefCell::new(Vec::new());
     let step = (design.runs() / TRIED).max(1);
     for run in (0..design.runs()).step_by(step as usize) {
         let cells = design.cells(run);
@@ -252,8 +252,8 @@ fn first(study: &Study, design: &Design) -> Result<First> {
             session.spec.run.record = Record::One("*".into());
             let start =
                 Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
-            let known = session.start(start, &warnings(&told))?.run.columns().to_vec();
-            Ok(First { run, session, known, remarks: told.take() })
+            let known = session.start(start, &warnings(&collected))?.run.columns().to_vec();
+            Ok(First { run, session, known, remarks: collected.take() })
         });
         match built {
             Ok(first) => return Ok(first),

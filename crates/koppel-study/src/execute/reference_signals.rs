@@ -14,15 +14,15 @@ use crate::settings::ReferenceKind;
 
 /// What runs are compared with.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct ReferenceSignals {
     pub(super) signals: Trajectory,
     /// Where each signal lies.
     pub(super) bounds: Vec<Bounds>,
 }
 
-impl Course {
+impl ReferenceSignals {
     fn new(signals: Trajectory) -> Self {
-        Course { bounds: signals.bounds(), signals }
+        ReferenceSignals { bounds: signals.bounds(), signals }
     }
 
     fn size(&self) -> usize {
@@ -31,48 +31,48 @@ impl Course {
 }
 
 /// Takes some of the recorded columns.
-struct Keeping {
+struct Selection {
     columns: Vec<usize>,
     kept: Trajectory,
 }
 
-impl Recorder for Keeping {
+impl Recorder for Selection {
     fn row(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {
         let kept: Vec<f64> = self.columns.iter().map(|at| values[*at]).collect();
         self.kept.row(time, &kept)
     }
 }
 
-fn record(mut run: Run, names: &[String]) -> Result<Course, String> {
+fn record(mut run: Run, names: &[String]) -> Result<ReferenceSignals, String> {
     let known: Vec<&str> = run.columns().iter().map(|column| column.name.as_str()).collect();
     let find = |name: &String| known.iter().position(|known| known == name);
     let columns = names.iter().map(|name| find(name).ok_or_else(|| format!("it does not know `{name}`")));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let mut keeping = Keeping { columns, kept: Trajectory::default() };
+    let mut keeping = Selection { columns, kept: Trajectory::default() };
     run.run(&mut keeping, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
-    Ok(Course::new(keeping.kept))
+    Ok(ReferenceSignals::new(keeping.kept))
 }
 
-fn of_table(table: &Table, names: &[String]) -> Result<Course, String> {
+fn of_table(table: &Table, names: &[String]) -> Result<ReferenceSignals, String> {
     let column = |name: &String| table.column(name).ok_or_else(|| format!("it has no column `{name}`"));
     let columns = names.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let row = |at: usize| columns.iter().map(|column| column[at]).collect();
     let rows = (0..table.time.len()).map(row).collect();
-    Ok(Course::new(Trajectory { times: table.time.clone(), rows }))
+    Ok(ReferenceSignals::new(Trajectory { times: table.time.clone(), rows }))
 }
 
-type Slot = Arc<OnceLock<Result<Arc<Course>, String>>>;
+type Slot = Arc<OnceLock<Result<Arc<ReferenceSignals>, String>>>;
 
 /// References by what they depend on; each is made once while it is needed.
 pub(super) struct Store {
     kind: ReferenceKind,
     system: Session,
     signals: Vec<String>,
-    kept: Mutex<Kept>,
+    kept: Mutex<Cache>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Cache {
     by_key: HashMap<String, Slot>,
     /// Oldest first.
     order: VecDeque<String>,
@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// The reference of a run with these values. A reference does not depend on settings of the coupling.
-    pub(super) fn course(&self, values: &[(&Place, &str)]) -> Result<Arc<Course>, String> {
+    pub(super) fn reference_signals(&self, values: &[(&Place, &str)]) -> Result<Arc<ReferenceSignals>, String> {
         let is_monolithic = matches!(&self.kind, ReferenceKind::Monolithic { .. });
         let replaced: &[(Place, String)] = match &self.kind {
             ReferenceKind::Settings(settings) => settings,
@@ -128,7 +128,7 @@ impl Store {
         slot
     }
 
-    fn make(&self, values: &[(&Place, &str)]) -> Result<Course, String> {
+    fn make(&self, values: &[(&Place, &str)]) -> Result<ReferenceSignals, String> {
         let words = |error: Box<koppel_io::Error>| super::one_line(&error);
         match &self.kind {
             ReferenceKind::File { table, .. } => of_table(table, &self.signals),
