@@ -141,14 +141,14 @@ fn note_unknown_units(flat: &FlatSystem, descriptions: &[Arc<Description>], repo
         let own = || description.variables[description.find(&port.connector)?].attributes.unit.clone();
         Some((written.or_else(own)?, connector.unit.is_some()))
     };
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut reported: Vec<(String, String)> = Vec::new();
     for connection in flat.connections.iter().filter(|c| !c.suppresses_units) {
         if (connection.factor.abs(), connection.offset) != (1.0, 0.0) || connection.mapping.is_some() {
             continue;
         }
         let (Some(source), Some(target)) = (unit(&connection.from), unit(&connection.to)) else { continue };
         let pair = (source.0, target.0);
-        if pair.0 == pair.1 || source.1 && target.1 || told.contains(&pair) {
+        if pair.0 == pair.1 || source.1 && target.1 || reported.contains(&pair) {
             continue;
         }
         let ends = (flat.port_name(&connection.from), flat.port_name(&connection.to));
@@ -160,7 +160,7 @@ fn note_unknown_units(flat: &FlatSystem, descriptions: &[Arc<Description>], repo
             pair.0, pair.1
         );
         report.note(&place, Rule::Unit, message);
-        told.push(pair);
+        reported.push(pair);
     }
 }
 
