@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use koppel_io::results::Cells;
 use koppel_study::design::Design;
-use koppel_study::{Header, Options, Prepared, Progress, Row, Shard, Control, make, table, write_results};
+use koppel_study::{Control, Header, Options, Prepared, Progress, Row, Shard, make, table, write_results};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -15,7 +15,7 @@ use crate::build::is_open;
 use crate::fmu::Purpose;
 use crate::fmus::spared;
 use crate::remark::warn;
-use crate::{Error, Result, Session, RemarkSink};
+use crate::{Error, RemarkSink, Result, Session};
 
 /// A coupling that the run would refuse with this schedule.
 type Excluded = (CouplingConfig, ScheduleConfig);

@@ -9,7 +9,7 @@ use koppel::run::{Reading, Run, RunConfig};
 use koppel::system::{Reach, algebraic_loops};
 
 use crate::remark::{note, warn};
-use crate::{Session, RemarkSink};
+use crate::{RemarkSink, Session};
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
@@ -24,7 +24,12 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Refuses a run that is not zero-stable, unless that is accepted.
-    pub(crate) fn new(run: &mut Run, session: &Session, is_accepted: bool, sink: RemarkSink<'_>) -> Result<Self> {
+    pub(crate) fn new(
+        run: &mut Run,
+        session: &Session,
+        is_accepted: bool,
+        sink: RemarkSink<'_>,
+    ) -> Result<Self> {
         let config = &session.spec.run;
         let stride = (run.steps() / LOOKS).max(1);
         let mut guard = Guard { config: None, stride, due: run.index() + stride };

@@ -15,7 +15,7 @@ use crate::fmu::Purpose;
 use crate::fmus::spared;
 use crate::guard::Guard;
 use crate::remark::{note, warn};
-use crate::{Result, Session, RemarkSink, choose, outlook};
+use crate::{RemarkSink, Result, Session, choose, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]

@@ -151,7 +151,8 @@ mod tests {
         ];
         let stable: Vec<f64> = cells.iter().map(|c| f64::from(u8::from(c.0 == 0 || c.1 == 0))).collect();
         let found = regions(&factors, &stable);
-        let listed: Vec<(&str, f64, f64)> = found.iter().map(|r| (r.names.as_str(), r.area, r.share)).collect();
+        let listed: Vec<(&str, f64, f64)> =
+            found.iter().map(|r| (r.names.as_str(), r.area, r.share)).collect();
         assert_eq!(listed, [("method = 1", 6.0, 1.0), ("method = 2", 3.0, 0.5)]);
     }
 }

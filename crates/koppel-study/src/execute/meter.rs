@@ -68,10 +68,10 @@ pub(super) enum Follow {
         signals: Vec<usize>,
         take: Take,
     },
-    /// `courses` are the numbers of the signals in the reference, `owners` those of their subsystems.
+    /// `references` are the numbers of the signals in the reference, `owners` those of their subsystems.
     Error {
         signals: Vec<usize>,
-        courses: Vec<usize>,
+        references: Vec<usize>,
         owners: Vec<usize>,
         take: Take,
         is_relative: bool,
@@ -79,7 +79,7 @@ pub(super) enum Follow {
     },
     Bounded {
         signals: Vec<usize>,
-        courses: Vec<usize>,
+        references: Vec<usize>,
         limit: Limit,
     },
 }
@@ -93,7 +93,7 @@ struct Tracker<'a> {
 /// All such measures of one run.
 pub(super) struct Meter<'a> {
     trackers: Vec<Tracker<'a>>,
-    reference_signals: Option<Arc<ReferenceSignals>>,
+    reference: Option<Arc<ReferenceSignals>>,
     /// Column of each signal in this run.
     columns: Vec<usize>,
     row: usize,
@@ -101,7 +101,11 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(follows: &'a [Follow], reference_signals: Option<Arc<ReferenceSignals>>, columns: Vec<usize>) -> Self {
+    pub(super) fn new(
+        follows: &'a [Follow],
+        reference: Option<Arc<ReferenceSignals>>,
+        columns: Vec<usize>,
+    ) -> Self {
         let tracker = |follow: &'a Follow| {
             let (tallies, values) = match follow {
                 Follow::Signal { signals, .. } => (1, signals.len()),
@@ -109,39 +113,39 @@ impl<'a> Meter<'a> {
             };
             Tracker { follow, tallies: vec![Tally::NEW; tallies], values: vec![0.0; values] }
         };
-        Meter { trackers: follows.iter().map(tracker).collect(), reference_signals, columns, row: 0, rows: 0 }
+        Meter { trackers: follows.iter().map(tracker).collect(), reference, columns, row: 0, rows: 0 }
     }
 
     /// The numbers, in the order of `follows`.
     pub(super) fn values(&self) -> Vec<f64> {
-        self.trackers.iter().map(|tracker| tracker.value(self.reference_signals.as_deref())).collect()
+        self.trackers.iter().map(|tracker| tracker.value(self.reference.as_deref())).collect()
     }
 }
 
 impl Tracker<'_> {
-    fn value(&self, reference_signals: Option<&ReferenceSignals>) -> f64 {
+    fn value(&self, reference: Option<&ReferenceSignals>) -> f64 {
         match self.follow {
             Follow::Signal { take, .. } => self.tallies[0].take(*take),
-            Follow::Error { courses, owners, take, is_relative, combine, .. } => {
+            Follow::Error { references, owners, take, is_relative, combine, .. } => {
                 let error = |k: usize| {
-                    let range = reference_signals.map_or(1.0, |reference_signals| reference_signals.bounds[courses[k]].range());
+                    let range = reference.map_or(1.0, |reference| reference.bounds[references[k]].range());
                     let scale = if *is_relative && range > 0.0 { range } else { 1.0 };
                     self.tallies[k].take(*take) / scale
                 };
-                let errors: Vec<f64> = (0..courses.len()).map(error).collect();
+                let errors: Vec<f64> = (0..references.len()).map(error).collect();
                 combined(&errors, owners, *combine)
             }
-            Follow::Bounded { courses, limit, .. } => {
+            Follow::Bounded { references, limit, .. } => {
                 let is_within = |(tally, column): (&Tally, &usize)| {
                     let limit = match limit {
                         Limit::Below(limit) => *limit,
                         Limit::Times(factor) => {
-                            factor * reference_signals.map_or(f64::NAN, |c| c.bounds[*column].largest())
+                            factor * reference.map_or(f64::NAN, |c| c.bounds[*column].largest())
                         }
                     };
                     tally.bounds.high <= limit && -tally.bounds.low <= limit
                 };
-                f64::from(u8::from(self.tallies.iter().zip(courses).all(is_within)))
+                f64::from(u8::from(self.tallies.iter().zip(references).all(is_within)))
             }
         }
     }
@@ -171,14 +175,14 @@ fn combined(errors: &[f64], owners: &[usize], combine: Combine) -> f64 {
 impl Recorder for Meter<'_> {
     fn row(&mut self, time: f64, row: &[f64]) -> koppel::Result<()> {
         let mut moment = None;
-        if let Some(reference_signals) = &self.reference_signals {
-            let found = reference_signals.signals.moment(time, self.row).ok_or_else(|| {
-                let end = reference_signals.signals.end();
+        if let Some(reference) = &self.reference {
+            let found = reference.signals.moment(time, self.row).ok_or_else(|| {
+                let end = reference.signals.end();
                 let source = format!("the reference ends at t = {end} s, the run is at t = {time} s").into();
                 Box::new(koppel::Error::Recorder { source })
             })?;
             self.row = found.row;
-            moment = Some((reference_signals, found));
+            moment = Some((reference, found));
         }
         let Meter { trackers, columns, rows, .. } = self;
         for tracker in trackers {
@@ -190,12 +194,12 @@ impl Recorder for Meter<'_> {
                 }
                 // The start is the same for all: (3.10) counts from the first step on.
                 Follow::Error { .. } if *rows == 0 => {}
-                Follow::Error { signals, courses, .. } => {
-                    let Some((reference_signals, moment)) = moment else { continue };
-                    for ((tally, signal), column) in tallies.iter_mut().zip(signals).zip(courses) {
+                Follow::Error { signals, references, .. } => {
+                    let Some((reference, moment)) = moment else { continue };
+                    for ((tally, signal), column) in tallies.iter_mut().zip(signals).zip(references) {
                         tally.note(
                             time,
-                            (row[columns[*signal]] - reference_signals.signals.value(*column, moment)).abs(),
+                            (row[columns[*signal]] - reference.signals.value(*column, moment)).abs(),
                         );
                     }
                 }

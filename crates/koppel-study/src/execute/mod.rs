@@ -7,10 +7,10 @@
 //! | `meter.rs`   | measures that follow a run row by row                            |
 //! | `one.rs`     | one run, from its number to its row                              |
 
-mod reference_signals;
 mod meter;
 mod one;
 mod prepare;
+mod reference_signals;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

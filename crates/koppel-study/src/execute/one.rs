@@ -63,7 +63,12 @@ pub(super) fn lost(prepared: &Prepared, number: u64, failure: &str) -> Row {
 }
 
 /// True if the run came to its end.
-fn make(prepared: &Prepared, cells: &[Cell], observed: &mut Observed, is_ended: &AtomicBool) -> Result<bool, String> {
+fn make(
+    prepared: &Prepared,
+    cells: &[Cell],
+    observed: &mut Observed,
+    is_ended: &AtomicBool,
+) -> Result<bool, String> {
     let study = &*prepared.study;
     let settings = values(study, cells);
     let mut session = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
@@ -71,9 +76,9 @@ fn make(prepared: &Prepared, cells: &[Cell], observed: &mut Observed, is_ended: 
     session.spec.run.record = Record::Many(prepared.signals.clone());
     session.spec.run.record_every = 1;
     session.spec.run.record_events = false;
-    let needs_course = study.measures.iter().any(Measure::needs_reference);
-    let reference_signals = match prepared.references.as_ref().filter(|_| needs_course) {
-        Some(store) => Some(store.reference_signals(&settings)?),
+    let needs_reference = study.measures.iter().any(Measure::needs_reference);
+    let reference = match prepared.references.as_ref().filter(|_| needs_reference) {
+        Some(store) => Some(store.reference(&settings)?),
         None => None,
     };
     session.choose(&|_| {}, &|kind, remark| prepared.tell(kind, remark)).map_err(|error| one_line(&error))?;
@@ -106,7 +111,7 @@ fn make(prepared: &Prepared, cells: &[Cell], observed: &mut Observed, is_ended: 
     let of = |name: &String| run.columns().iter().position(|column| column.name == *name);
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
-    let mut meter = Meter::new(&prepared.list, reference_signals, columns.collect::<Result<_, _>>()?);
+    let mut meter = Meter::new(&prepared.list, reference, columns.collect::<Result<_, _>>()?);
     let mut watch =
         |_: &mut Run, _: u64| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
     let ending = started.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;

@@ -13,8 +13,8 @@ use koppel_io::system_file::{Mark, Marks, Place, Span};
 use koppel_io::{Error as Io, Result};
 use koppel_session::{Kind, Session, Start};
 
-use super::reference_signals::Store;
 use super::meter::Follow;
+use super::reference_signals::Store;
 use crate::design::{Cell, Design};
 use crate::settings::{MeasureKind, ReferenceKind, Study};
 
@@ -72,7 +72,7 @@ impl Prepared {
         if let Some(reference) = &study.reference {
             let store = Store::new(reference.kind.clone(), study.system.clone(), compared);
             let cells = prepared.design.cells(run);
-            store.reference_signals(&values(&study, &cells)).map_err(|error| {
+            store.reference(&values(&study, &cells)).map_err(|error| {
                 study.mistake(Mark::new(reference.span.clone(), error).hint(
                     "the reference must give every signal it is compared with: run it alone, or choose another one",
                 ))
@@ -125,26 +125,26 @@ impl Prepared {
                 MeasureKind::Error { signals: names, .. } | MeasureKind::Bounded { signals: names, .. } => {
                     let names = if names.is_empty() { outputs(known) } else { names.clone() };
                     let signals = number(&names);
-                    let mut courses = Vec::new();
+                    let mut references = Vec::new();
                     for name in names.iter().filter(|_| needs_course) {
                         if is_monolithic && kind_of(known, name) == Some(VariableKind::Input) {
                             let message =
                                 format!("`{name}` is an input, which a monolithic reference does not have");
                             marks.add(Mark::new(measure.span.clone(), message).hint("compare outputs"));
                         }
-                        courses.push(position(&mut compared, name));
+                        references.push(position(&mut compared, name));
                     }
-                    courses.resize(signals.len(), 0);
+                    references.resize(signals.len(), 0);
                     match &measure.kind {
                         MeasureKind::Error { take, is_relative, combine, .. } => {
                             let mut owners = Vec::new();
                             let owners =
                                 names.iter().map(|n| position(&mut owners, owner(known, n))).collect();
                             let (take, is_relative, combine) = (*take, *is_relative, *combine);
-                            Follow::Error { signals, courses, owners, take, is_relative, combine }
+                            Follow::Error { signals, references, owners, take, is_relative, combine }
                         }
                         MeasureKind::Bounded { limit, .. } => {
-                            Follow::Bounded { signals, courses, limit: *limit }
+                            Follow::Bounded { signals, references, limit: *limit }
                         }
                         _ => continue,
                     }

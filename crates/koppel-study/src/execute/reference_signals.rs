@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// The reference of a run with these values. A reference does not depend on settings of the coupling.
-    pub(super) fn reference_signals(&self, values: &[(&Place, &str)]) -> Result<Arc<ReferenceSignals>, String> {
+    pub(super) fn reference(&self, values: &[(&Place, &str)]) -> Result<Arc<ReferenceSignals>, String> {
         let is_monolithic = matches!(&self.kind, ReferenceKind::Monolithic { .. });
         let replaced: &[(Place, String)] = match &self.kind {
             ReferenceKind::Settings(settings) => settings,
