@@ -70,7 +70,7 @@ fn it_is_told_beforehand_what_can_be_iterated() {
     let mut run = Run::new(system(&fmu), &plain).unwrap();
     let report = structure(&mut run).unwrap();
     let part = report.subsystems.iter().find(|s| s.name == "box").unwrap();
-    assert_eq!((part.told, part.can_roll_back), (Source::Probing, false));
+    assert_eq!((part.source, part.can_roll_back), (Source::Probing, false));
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
     let told = zero_stability(&mut run, &plain);
     assert!((told.zero_stability_radius - 6_f64.sqrt()).abs() < 1e-4 && !told.zero_stable, "{told:?}");

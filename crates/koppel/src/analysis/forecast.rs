@@ -158,15 +158,15 @@ impl Forecast {
         });
         let settings = candidates(config, methods);
         let scan = scan(&system, config, forecast.stiffness.as_ref());
-        let told = |method: &str| progress(&format!("stable steps of {method}"));
-        forecast.limits = limits(&system, &settings[..1], scan, &told);
+        let report = |method: &str| progress(&format!("stable steps of {method}"));
+        forecast.limits = limits(&system, &settings[..1], scan, &report);
         progress("validity of linear models");
         forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
         // Of what is not to be trusted nothing more is told unless it is asked for.
         let is_doubted = forecast.trust.doubt.is_some();
         if !is_doubted || options.methods.is_some() {
-            let others = limits(&system, &settings[1..], scan, &told);
+            let others = limits(&system, &settings[1..], scan, &report);
             forecast.limits.extend(others.into_iter().map(|limit| Limit { is_own: false, ..limit }));
             if system.states() <= MIDDLE || options.methods.is_some() {
                 progress("recommended steps");

@@ -8,7 +8,7 @@
 //!
 //! whose columns are what unit vectors become. States that no output sees, now or later, are left out.
 
-use super::reduce::seen;
+use super::reduce::observable;
 use super::step_matrix::Engine;
 use crate::coupling::CouplingConfig;
 use crate::error::Result;
@@ -51,7 +51,7 @@ impl FrozenLoop<'_> {
         let mut phi = engine.columns(UNIT)?;
         // Loops are solved to a tolerance; what is left of it is no gain.
         phi.as_mut_slice().iter_mut().filter(|change| change.abs() < NOISE).for_each(|change| *change = 0.0);
-        Ok(seen_by_outputs(&phi, &engine.places.outputs))
+        Ok(observable_by_outputs(&phi, &engine.layout.outputs))
     }
 
     /// The members with their ports within the loop: one input for each wire, so that gains can go into D. Signals are scaled so that
@@ -194,8 +194,8 @@ const UNIT: f64 = 0.5;
 const NOISE: f64 = 1e-7;
 
 /// Φ without the states that act on no output, now or later.
-fn seen_by_outputs(phi: &Matrix, outputs: &[usize]) -> Matrix {
-    let is_seen = seen(phi, outputs);
-    let kept: Vec<usize> = (0..phi.rows()).filter(|i| is_seen[*i]).collect();
+fn observable_by_outputs(phi: &Matrix, outputs: &[usize]) -> Matrix {
+    let is_observable = observable(phi, outputs);
+    let kept: Vec<usize> = (0..phi.rows()).filter(|i| is_observable[*i]).collect();
     Matrix::from_fn(kept.len(), kept.len(), |i, j| phi[(kept[i], kept[j])])
 }

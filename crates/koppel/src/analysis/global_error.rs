@@ -77,7 +77,7 @@ impl Reference {
 
 /// Courses of the system uncut that were computed before, by the step.
 #[derive(Debug, Default)]
-pub(crate) struct Courses {
+pub(crate) struct ReferenceCache {
     by_step: BTreeMap<u64, Vec<f64>>,
 }
 
@@ -142,23 +142,23 @@ impl LinearSystem {
         config: &RunConfig,
         reference: &Reference,
         limit: f64,
-        courses: &mut Courses,
+        cache: &mut ReferenceCache,
     ) -> Result<f64> {
-        let course = match courses.by_step.entry(config.step.to_bits()) {
+        let outputs_of_reference = match cache.by_step.entry(config.step.to_bits()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
-                let mut course = Vec::new();
+                let mut outputs_of_reference = Vec::new();
                 while !ideal.is_done() {
                     ideal.advance()?;
-                    course.extend_from_slice(ideal.outputs(0));
+                    outputs_of_reference.extend_from_slice(ideal.outputs(0));
                 }
-                place.insert(course)
+                place.insert(outputs_of_reference)
             }
         };
         let width = self.graph.outputs();
         let far = self.distances(config, reference, limit, &mut |k, row| {
-            row.copy_from_slice(&course[k * width..(k + 1) * width]);
+            row.copy_from_slice(&outputs_of_reference[k * width..(k + 1) * width]);
             Ok(())
         })?;
         let errors = far.outputs.iter().zip(&reference.ranges).filter(|(_, range)| **range > 0.0);

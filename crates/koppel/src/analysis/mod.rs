@@ -42,7 +42,7 @@ pub use consistency::consistency;
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
 pub use forecast::{Forecast, ForecastOptions, Verdict};
-pub(crate) use global_error::Courses;
+pub(crate) use global_error::ReferenceCache;
 pub use global_error::{Excitation, GlobalError, OutputError, Reference};
 pub use growth::{Found, Growth};
 pub use intervals::{Interval, Scan, stable_steps};

@@ -26,13 +26,13 @@ pub(super) struct Reduced {
 /// Leaves out what acts on no output now or later, what no disturbance of the first `sources` numbers of `order` reaches, numbers
 /// that then are combinations of others (those late in `order` go first), and numbers on which nothing depends.
 pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: usize) -> Result<Reduced> {
-    let is_seen = seen(phi, outputs);
-    let seen: Vec<usize> = order.iter().copied().filter(|k| is_seen[*k]).collect();
-    let small = Matrix::from_fn(seen.len(), seen.len(), |i, j| phi[(seen[i], seen[j])]);
+    let is_observable = observable(phi, outputs);
+    let observed: Vec<usize> = order.iter().copied().filter(|k| is_observable[*k]).collect();
+    let small = Matrix::from_fn(observed.len(), observed.len(), |i, j| phi[(observed[i], observed[j])]);
     let failed = |source| Error::Linalg { what: "step matrix".into(), source };
     let balanced = balance(&small).map_err(failed)?;
     let d = &balanced.scales;
-    let sources = order[..sources].iter().filter(|k| is_seen[**k]).count();
+    let sources = order[..sources].iter().filter(|k| is_observable[**k]).count();
     let basis = reachable(&balanced.matrix, sources);
     let core = &basis.transpose() * &(&balanced.matrix * &basis);
     let kept = select(&basis);
@@ -45,29 +45,29 @@ pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: 
     }
     let closed = &balanced.matrix * &expand;
     let smallest = ROUND_OFF * closed.max_abs();
-    let acts = |j: &usize| (0..seen.len()).any(|i| closed[(i, *j)].abs() > smallest);
+    let acts = |j: &usize| (0..observed.len()).any(|i| closed[(i, *j)].abs() > smallest);
     let acting: Vec<usize> = (0..kept.len()).filter(acts).collect();
     let entry = |i: usize, j: usize| closed[(i, acting[j])] * d[i] / d[kept[acting[j]]];
     let matrix = Matrix::from_fn(acting.len(), acting.len(), |i, j| entry(kept[acting[i]], j));
-    let place = |output: &usize| seen.iter().position(|k| k == output).unwrap_or(0);
+    let place = |output: &usize| observed.iter().position(|k| k == output).unwrap_or(0);
     let rows: Vec<usize> = outputs.iter().map(place).collect();
     let outputs = Matrix::from_fn(rows.len(), acting.len(), |i, j| entry(rows[i], j));
-    Ok(Reduced { matrix, outputs, kept: acting.iter().map(|k| seen[kept[*k]]).collect(), core })
+    Ok(Reduced { matrix, outputs, kept: acting.iter().map(|k| observed[kept[*k]]).collect(), core })
 }
 
 /// Which numbers act on an output, now or later.
-pub(super) fn seen(phi: &Matrix, outputs: &[usize]) -> Vec<bool> {
-    let mut is_seen = vec![false; phi.rows()];
-    outputs.iter().for_each(|o| is_seen[*o] = true);
+pub(super) fn observable(phi: &Matrix, outputs: &[usize]) -> Vec<bool> {
+    let mut is_observable = vec![false; phi.rows()];
+    outputs.iter().for_each(|o| is_observable[*o] = true);
     let mut waiting = outputs.to_vec();
     while let Some(i) = waiting.pop() {
         for (j, entry) in phi.row(i).iter().enumerate() {
-            if *entry != 0.0 && !std::mem::replace(&mut is_seen[j], true) {
+            if *entry != 0.0 && !std::mem::replace(&mut is_observable[j], true) {
                 waiting.push(j);
             }
         }
     }
-    is_seen
+    is_observable
 }
 
 /// An orthonormal basis, as columns, of what steps make of unit vectors in the first `sources` numbers: the Krylov space. Memory

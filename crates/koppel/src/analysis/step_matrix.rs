@@ -13,7 +13,7 @@ use super::linear_system::{LinearSystem, unknown};
 use super::reduce::reduce;
 use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::run::{Place, Places, Run, RunConfig, RunState, Schedule};
+use crate::run::{Run, RunConfig, RunState, Schedule, StateEntry, StateLayout};
 use std::ops::Range;
 
 /// Macro steps before the first column: past the start, with all memory filled.
@@ -68,10 +68,10 @@ impl StepMatrix {
             let name = config.coupling.name();
             return Err(unknown(format!("a step with `{name}` is not linear")));
         }
-        let Engine { places, run, .. } = engine;
-        let order = order(system, run, &places);
-        let reduced = reduce(&phi, &places.outputs, &order, system.states())?;
-        let labels = reduced.kept.iter().map(|k| label(system, run, &places, *k));
+        let Engine { layout, run, .. } = engine;
+        let order = order(system, run, &layout);
+        let reduced = reduce(&phi, &layout.outputs, &order, system.states())?;
+        let labels = reduced.kept.iter().map(|k| label(system, run, &layout, *k));
         let (states, nominals): (Vec<String>, Vec<Option<f64>>) = labels.unzip();
         let graph = run.graph();
         Ok(StepMatrix {
@@ -88,32 +88,32 @@ impl StepMatrix {
 }
 
 /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
-fn order(system: &LinearSystem, run: &Run, places: &Places) -> Vec<usize> {
-    let rank = |k: &usize| match (state(system, run, places.all[*k]), places.outputs.contains(k)) {
+fn order(system: &LinearSystem, run: &Run, layout: &StateLayout) -> Vec<usize> {
+    let rank = |k: &usize| match (state(system, run, layout.all[*k]), layout.outputs.contains(k)) {
         (Some(_), _) => 0,
         (None, true) => 1,
         (None, false) => 2,
     };
-    let mut order: Vec<usize> = (0..places.all.len()).collect();
+    let mut order: Vec<usize> = (0..layout.all.len()).collect();
     order.sort_by_key(rank);
     order
 }
 
 /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
-fn state(system: &LinearSystem, run: &Run, place: Place) -> Option<(usize, usize)> {
-    let Place::Subsystem(id, at) = place else { return None };
+fn state(system: &LinearSystem, run: &Run, entry: StateEntry) -> Option<(usize, usize)> {
+    let StateEntry::Subsystem(id, at) = entry else { return None };
     let own = system.graph.find(run.graph().name(id)).ok()?;
     (1..=system.parts[own].matrices.states()).contains(&at).then_some((id, at))
 }
 
-fn label(system: &LinearSystem, run: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
+fn label(system: &LinearSystem, run: &Run, layout: &StateLayout, k: usize) -> (String, Option<f64>) {
     let graph = run.graph();
-    if let Some((id, at)) = state(system, run, places.all[k]) {
+    if let Some((id, at)) = state(system, run, layout.all[k]) {
         let own = system.graph.find(graph.name(id)).map_or(id, |own| own);
         let declared = system.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
         return (format!("{}.x[{at}]", graph.name(id)), declared);
     }
-    match places.outputs.iter().position(|place| *place == k) {
+    match layout.outputs.iter().position(|entry| *entry == k) {
         Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
         None => ("memory of the coupling".into(), None),
     }
@@ -129,7 +129,7 @@ pub(super) struct Engine<'a> {
     moved: RunState,
     /// Where it goes by itself: counts may differ.
     unmoved: RunState,
-    pub(super) places: Places,
+    pub(super) layout: StateLayout,
 }
 
 /// Numbers that are moved together to see whether any of them matters.
@@ -141,9 +141,9 @@ impl<'a> Engine<'a> {
         (0..warm_up).try_for_each(|_| run.advance())?;
         let mut rest = RunState::default();
         run.save(&mut rest)?;
-        let places = Places::of(run, &rest);
+        let layout = StateLayout::of(run, &rest);
         let moved = rest.clone();
-        let mut engine = Engine { run, steps, rest, moved, unmoved: RunState::default(), places };
+        let mut engine = Engine { run, steps, rest, moved, unmoved: RunState::default(), layout };
         let mut unmoved = RunState::default();
         engine.advance(&mut unmoved)?;
         engine.unmoved = unmoved;
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
     /// Φ, a column for every number of the run's state, each of which is moved by `unit`. Most of them are written before they
     /// are read: these are found many at a time.
     pub(super) fn columns(&mut self, unit: f64) -> Result<Matrix> {
-        let size = self.places.all.len();
+        let size = self.layout.all.len();
         let mut phi = Matrix::zeros(size, size);
         let mut after = RunState::default();
         for first in (0..size).step_by(GROUP) {
@@ -170,13 +170,13 @@ impl<'a> Engine<'a> {
                     |j| unit * (0.3 + 0.7 * (1.7 * j as f64).sin().abs()),
                     &mut after,
                 )?;
-                if self.places.all.iter().all(|place| after.number(*place) == self.unmoved.number(*place)) {
+                if self.layout.all.iter().all(|entry| after.number(*entry) == self.unmoved.number(*entry)) {
                     continue;
                 }
             }
             for j in group {
                 self.move_places(j..j + 1, |_| unit, &mut after)?;
-                for (i, row) in self.places.all.iter().enumerate() {
+                for (i, row) in self.layout.all.iter().enumerate() {
                     let moved = after.number(*row) - self.unmoved.number(*row);
                     if moved != 0.0 {
                         phi[(i, j)] = moved / unit;
@@ -196,12 +196,12 @@ impl<'a> Engine<'a> {
         after: &mut RunState,
     ) -> Result<()> {
         for j in group.clone() {
-            *self.moved.number_mut(self.places.all[j]) += by(j);
+            *self.moved.number_mut(self.layout.all[j]) += by(j);
         }
         self.run.restore(&self.moved)?;
         for j in group {
-            let place = self.places.all[j];
-            *self.moved.number_mut(place) = self.rest.number(place);
+            let entry = self.layout.all[j];
+            *self.moved.number_mut(entry) = self.rest.number(entry);
         }
         self.advance(after)
     }
@@ -209,12 +209,12 @@ impl<'a> Engine<'a> {
     /// Whether a run from other states than unit vectors is what Φ says.
     fn is_linear(&mut self, phi: &Matrix) -> Result<bool> {
         let mut state = self.rest.clone();
-        for (j, place) in self.places.all.iter().enumerate() {
-            if let Place::Subsystem(_, at) = place
+        for (j, entry) in self.layout.all.iter().enumerate() {
+            if let StateEntry::Subsystem(_, at) = entry
                 && *at > 0
             {
                 // Any numbers will do that are not alike.
-                *state.number_mut(*place) += 0.3 + 0.7 * (1.7 * j as f64).sin();
+                *state.number_mut(*entry) += 0.3 + 0.7 * (1.7 * j as f64).sin();
             }
         }
         self.run.restore(&state)?;
@@ -223,8 +223,8 @@ impl<'a> Engine<'a> {
         self.advance(&mut after)?;
         self.advance(&mut before)?;
         self.advance(&mut after)?;
-        let z: Vec<f64> = self.places.all.iter().map(|p| before.number(*p) - self.rest.number(*p)).collect();
-        let largest = self.places.outputs.iter().fold(0.0, |most: f64, k| most.max(z[*k].abs()));
+        let z: Vec<f64> = self.layout.all.iter().map(|p| before.number(*p) - self.rest.number(*p)).collect();
+        let largest = self.layout.outputs.iter().fold(0.0, |most: f64, k| most.max(z[*k].abs()));
         let is_signal = |i: usize| phi.row(i).iter().any(|entry| *entry != 0.0);
         let fits = |i: usize| {
             let (mut sum, mut size) = (0.0, f64::MIN_POSITIVE);
@@ -232,14 +232,14 @@ impl<'a> Engine<'a> {
                 sum += phi * z;
                 size += (phi * z).abs();
             }
-            let seen = after.number(self.places.all[i]) - self.rest.number(self.places.all[i]);
-            (seen - sum).abs() <= NOT_LINEAR * size + ROUND_OFF * largest
+            let actual = after.number(self.layout.all[i]) - self.rest.number(self.layout.all[i]);
+            (actual - sum).abs() <= NOT_LINEAR * size + ROUND_OFF * largest
         };
         // Of the rest, only what the outputs are matters: times and counts go on by themselves.
         Ok((0..phi.rows()).filter(|i| is_signal(*i) && self.is_seen(phi, *i)).all(fits))
     }
 
     fn is_seen(&self, phi: &Matrix, i: usize) -> bool {
-        self.places.outputs.contains(&i) || self.places.outputs.iter().any(|o| phi[(*o, i)] != 0.0)
+        self.layout.outputs.contains(&i) || self.layout.outputs.iter().any(|o| phi[(*o, i)] != 0.0)
     }
 }

@@ -38,7 +38,8 @@ pub struct SubsystemReport {
     /// Its name.
     pub name: String,
     /// Where its feed-through is known from.
-    pub told: Source,
+    #[serde(rename = "told")]
+    pub source: Source,
     /// Outputs that follow inputs at once, with those inputs.
     pub feed_through: Vec<(String, Vec<String>)>,
     /// Outputs of unknown dependency that follow no input where the subsystem stands now.
@@ -148,7 +149,7 @@ fn subsystem(run: &mut Run, id: usize) -> Result<SubsystemReport> {
     let unseen = unseen.filter(|(_, (_, by))| by.is_empty()).map(|(_, (name, _))| name.clone());
     Ok(SubsystemReport {
         name: graph.name(id).to_owned(),
-        told: found.source,
+        source: found.source,
         unseen: unseen.collect(),
         feed_through: feed_through.iter().filter(|(_, by)| !by.is_empty()).cloned().collect(),
         can_roll_back: saved.is_ok(),

@@ -88,8 +88,8 @@ pub(super) fn trust(
         // What goes wrong on the way is no fault of the forecast; the run will tell.
         let _ = compare(run, system, config, COMPARED, &mut trust);
         // What was excited at the start would be the same everywhere.
-        let is_told_anew = trust.models.iter().all(|model| model.identified.is_none());
-        if run.restore(&start).is_ok() && trust.doubt.is_none() && is_told_anew {
+        let can_relinearise = trust.models.iter().all(|model| model.identified.is_none());
+        if run.restore(&start).is_ok() && trust.doubt.is_none() && can_relinearise {
             let _ = walk(run, system, config, own, &mut trust);
             let _ = run.restore(&start);
         }

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::pilot::Pilots;
 use super::search::Judge;
 use super::task::{Steps, Task};
-use crate::analysis::{Cost, Courses, LinearSystem, Reference, is_learning};
+use crate::analysis::{Cost, LinearSystem, Reference, ReferenceCache, is_learning};
 use crate::coupling::{AutoConfig, Save};
 use crate::error::Result;
 use crate::run::RunConfig;
@@ -30,7 +30,7 @@ pub(super) struct Forecasting<'a, 'p> {
     pilots: Option<&'a mut Pilots<'p>>,
     /// What predicted errors are multiplied by: more than 1 where models are not exact.
     caution: f64,
-    courses: Courses,
+    cache: ReferenceCache,
 }
 
 impl<'a, 'p> Forecasting<'a, 'p> {
@@ -41,9 +41,9 @@ impl<'a, 'p> Forecasting<'a, 'p> {
         task: &Task,
         caution: f64,
     ) -> Self {
-        let (AutoConfig { error: wanted, save }, courses) = (task.aim, Courses::default());
+        let (AutoConfig { error: wanted, save }, cache) = (task.aim, ReferenceCache::default());
         let limit = if task.steps == Steps::Given { ASTRAY.max(wanted) } else { ENOUGH * wanted };
-        Forecasting { system, reference, config, wanted, limit, save, pilots: None, caution, courses }
+        Forecasting { system, reference, config, wanted, limit, save, pilots: None, caution, cache }
     }
 
     /// With copies on which costs are measured.
@@ -54,7 +54,7 @@ impl<'a, 'p> Forecasting<'a, 'p> {
 
     fn predicted(&mut self, config: &RunConfig, limit: f64) -> Result<f64> {
         let limit = limit / self.caution;
-        let error = self.system.error_within(config, self.reference, limit, &mut self.courses)?;
+        let error = self.system.error_within(config, self.reference, limit, &mut self.cache)?;
         Ok(self.caution * error)
     }
 }

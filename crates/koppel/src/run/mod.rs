@@ -17,8 +17,8 @@ mod adaptive;
 mod changes;
 mod config;
 mod drive;
+mod layout;
 mod parts;
-mod places;
 mod recording;
 #[expect(clippy::module_inception, reason = "the file is named for the type it holds")]
 mod run;
@@ -34,7 +34,7 @@ pub use crate::network::{Reading, Termination};
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use config::{Change, Parallel, RunConfig, ScheduleConfig};
 pub use drive::{Ending, Flow, Watch};
-pub(crate) use places::{Place, Places};
+pub(crate) use layout::{StateEntry, StateLayout};
 pub use run::Run;
 pub use schedule::{Schedule, SubsystemLoop, subsystem_loops};
 pub use state::RunState;

@@ -8,7 +8,7 @@ use crate::tape::{Label, Tape};
 
 /// One number of a [`RunState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StateEntry {
     /// Of the run.
     Number(usize),
     /// Of a subsystem.
@@ -16,40 +16,40 @@ pub(crate) enum Place {
 }
 
 /// The numbers that carry values.
-pub(crate) struct Places {
-    pub(crate) all: Vec<Place>,
+pub(crate) struct StateLayout {
+    pub(crate) all: Vec<StateEntry>,
     /// Which of them are outputs.
     pub(crate) outputs: Vec<usize>,
 }
 
 impl RunState {
-    pub(crate) fn number(&self, place: Place) -> f64 {
+    pub(crate) fn number(&self, place: StateEntry) -> f64 {
         match place {
-            Place::Number(at) => self.numbers.reals[at],
-            Place::Subsystem(id, at) => self.subsystems[id].reals[at],
+            StateEntry::Number(at) => self.numbers.reals[at],
+            StateEntry::Subsystem(id, at) => self.subsystems[id].reals[at],
         }
     }
 
-    pub(crate) fn number_mut(&mut self, place: Place) -> &mut f64 {
+    pub(crate) fn number_mut(&mut self, place: StateEntry) -> &mut f64 {
         match place {
-            Place::Number(at) => &mut self.numbers.reals[at],
-            Place::Subsystem(id, at) => &mut self.subsystems[id].reals[at],
+            StateEntry::Number(at) => &mut self.numbers.reals[at],
+            StateEntry::Subsystem(id, at) => &mut self.subsystems[id].reals[at],
         }
     }
 }
 
-impl Places {
+impl StateLayout {
     /// Where values are in a state of a run.
     pub(crate) fn of(run: &mut Run, state: &RunState) -> Self {
         let mut labels = Vec::new();
         run.state(&mut Tape::label(&mut labels));
         let is_value = |at: &usize| labels[*at] != Label::Number;
-        let mut all: Vec<Place> = (0..labels.len()).filter(is_value).map(Place::Number).collect();
-        let is_output = |k: &usize| matches!(all[*k], Place::Number(at) if labels[at] == Label::Output);
+        let mut all: Vec<StateEntry> = (0..labels.len()).filter(is_value).map(StateEntry::Number).collect();
+        let is_output = |k: &usize| matches!(all[*k], StateEntry::Number(at) if labels[at] == Label::Output);
         let outputs = (0..all.len()).filter(is_output).collect();
         for (id, snapshot) in state.subsystems.iter().enumerate() {
-            all.extend((0..snapshot.reals.len()).map(|k| Place::Subsystem(id, k)));
+            all.extend((0..snapshot.reals.len()).map(|k| StateEntry::Subsystem(id, k)));
         }
-        Places { all, outputs }
+        StateLayout { all, outputs }
     }
 }
