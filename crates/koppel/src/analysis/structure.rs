@@ -131,7 +131,7 @@ pub fn structure(run: &mut Run) -> Result<StructureReport> {
 
 fn subsystem(run: &mut Run, id: usize) -> Result<SubsystemReport> {
     let found = run.workbench().feed_through(id)?;
-    let saved = run.network().subsystem(id).can_go_back();
+    let saved = run.network().subsystem(id).can_roll_back();
     let graph: &SystemGraph = run.graph();
     let ports = graph.ports(id);
     let acting = |i: usize| -> Vec<String> {

@@ -166,7 +166,7 @@ impl RollBack {
         mut trial: impl FnMut(&mut RollBack, &mut dyn Subsystem) -> Result<T, Trouble>,
     ) -> Outcome<Result<T, String>> {
         let mut before = std::mem::take(&mut self.before);
-        let is_able = if self.is_proven { Ok(()) } else { of.can_go_back() };
+        let is_able = if self.is_proven { Ok(()) } else { of.can_roll_back() };
         if let Err(error) = is_able.and_then(|()| of.save(&mut before)) {
             return Ok(Err(format!("{error}")));
         }

@@ -198,8 +198,8 @@ impl Search {
             let (z, g) = (self.z[i], outputs[*output]);
             self.peak[i] = self.peak[i].max(z.abs());
             // A solution that is zero has no size of its own: beside the guesses it is round-off.
-            let seen = self.largest[i].max(z.abs()).max(g.abs()).max(1e-6 * self.peak[i]);
-            let size = self.nominal[i].unwrap_or(seen);
+            let magnitude = self.largest[i].max(z.abs()).max(g.abs()).max(1e-6 * self.peak[i]);
+            let size = self.nominal[i].unwrap_or(magnitude);
             self.weight[i] = if size > 0.0 { 1.0 / size } else { 1.0 };
             self.residual[i] = g - z;
             let relative = (self.residual[i] * self.weight[i]).abs();

@@ -53,7 +53,7 @@ impl LoopWork {
     }
 
     /// Takes back all that was counted since.
-    pub(crate) fn go_back(&mut self, mark: &Mark) {
+    pub(crate) fn roll_back(&mut self, mark: &Mark) {
         (self.points, self.most, self.last) = (mark.points, mark.most, mark.last);
         (self.residual, self.worst_residual) = (mark.residual, mark.worst_residual);
         (self.unconverged, self.first_unconverged) = (mark.unconverged, mark.first_unconverged);

@@ -175,7 +175,7 @@ impl Run {
             let request = self.termination().cloned().filter(|_| self.is_ended());
             return Ok(Some(request.map_or(Ending::Reached, Ending::Terminated)));
         }
-        match self.unseen_steps(*look) {
+        match self.batch_steps(*look) {
             1 => self.advance_part()?,
             steps => self.advance_by(steps)?,
         }
@@ -212,9 +212,9 @@ impl Run {
 
     /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
     /// that values are exchanged.
-    fn unseen_steps(&self, look: u64) -> u64 {
+    fn batch_steps(&self, look: u64) -> u64 {
         let to_look = look.saturating_sub(self.index).min(self.plain_until.saturating_sub(self.index));
-        self.recording.unseen_steps(self.index).min(to_look).max(1)
+        self.recording.batch_steps(self.index).min(to_look).max(1)
     }
 
     /// Numbers of the run so far.

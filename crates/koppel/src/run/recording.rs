@@ -211,7 +211,7 @@ impl Recording {
     }
 
     /// Macro steps that can be taken without a look at the values.
-    pub(super) fn unseen_steps(&self, index: u64) -> u64 {
+    pub(super) fn batch_steps(&self, index: u64) -> u64 {
         if self.condition.is_some() || self.keeps_all { 1 } else { self.every - index % self.every }
     }
 

@@ -90,13 +90,13 @@ impl Schedule {
 }
 
 fn check_once(stages: &[Vec<SubsystemId>], graph: &SystemGraph) -> Result<()> {
-    let mut seen = vec![false; graph.len()];
+    let mut is_named = vec![false; graph.len()];
     for id in stages.iter().flatten() {
-        if std::mem::replace(&mut seen[*id], true) {
+        if std::mem::replace(&mut is_named[*id], true) {
             return Err(Error::Duplicate { kind: "schedule entry", name: graph.name(*id).into() }.into());
         }
     }
-    match seen.iter().position(|s| !s) {
+    match is_named.iter().position(|s| !s) {
         Some(missing) => {
             Err(bad("run.schedule", graph.name(missing), "is missing: every subsystem must be named once"))
         }

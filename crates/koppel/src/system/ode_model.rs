@@ -67,7 +67,7 @@ pub struct OdeModel {
     x: Vec<f64>,
     u: Vec<f64>,
     /// Inputs at a sample.
-    seen: Vec<f64>,
+    inputs_inside: Vec<f64>,
     /// States after a program has acted.
     next: Vec<f64>,
     /// Room for derivatives of the equations.
@@ -105,7 +105,17 @@ impl OdeModel {
             is_linear: linearization.is_exact(),
             ..Capabilities::new("")
         };
-        Ok(OdeModel { ode, method, capabilities, time: 0.0, x, seen: u.clone(), next, u, linearization })
+        Ok(OdeModel {
+            ode,
+            method,
+            capabilities,
+            time: 0.0,
+            x,
+            inputs_inside: u.clone(),
+            next,
+            u,
+            linearization,
+        })
     }
 
     /// The equations.
@@ -154,10 +164,10 @@ impl OdeModel {
         let ode = self.ode.as_ref();
         let mut rhs = UnderInput { ode, piece, u: &mut self.u };
         if samples.request() == Request::SolverPoints {
-            let seen = &mut self.seen;
+            let inputs_inside = &mut self.inputs_inside;
             solver.advance(&mut rhs, from, to, &mut self.x, &mut |time, x: &[f64]| {
-                piece.values(time - piece.start, seen);
-                ode.output(time, x, seen, samples.push(time));
+                piece.values(time - piece.start, inputs_inside);
+                ode.output(time, x, inputs_inside, samples.push(time));
             })?;
         } else {
             solver.advance(&mut rhs, from, to, &mut self.x, &mut |_, _: &[f64]| {})?;

@@ -182,7 +182,7 @@ impl dyn Subsystem + '_ {
     }
 
     /// Whether it can go back inside a run, to take a step again.
-    pub fn can_go_back(&self) -> Result<()> {
+    pub fn can_roll_back(&self) -> Result<()> {
         match &self.capabilities().cannot_roll_back {
             None => Ok(()),
             Some(reason) => Err(Error::Foreign { source: reason.as_str().into(), hint: None }.into()),

@@ -59,12 +59,12 @@ impl ValueMap {
 }
 
 /// Factor and offset between the units of both ends; none where a unit is missing. What cannot be told of a unit is
-/// noted in `doubts`, and the value goes as it is.
+/// noted in `unit_warnings`, and the value goes as it is.
 pub(super) fn conversion(
     (from, output): (&str, &Variable),
     (to, input): (&str, &Variable),
     rule: UnitRule,
-    doubts: &mut Doubts,
+    unit_warnings: &mut UnitWarnings,
 ) -> Result<Conversion> {
     let (Some(sent), Some(wanted)) = (&output.unit, &input.unit) else { return Ok(Conversion::IDENTITY) };
     let has_definition = output.definition.is_some() || input.definition.is_some();
@@ -76,12 +76,12 @@ pub(super) fn conversion(
         // Whatever it means, both ends mean the same.
         _ if sent == wanted => return Ok(Conversion::IDENTITY),
         (Err(error), _) | (_, Err(error)) => {
-            doubts.add(from, to, (sent, wanted), error);
+            unit_warnings.add(from, to, (sent, wanted), error);
             return Ok(Conversion::IDENTITY);
         }
     };
     for (name, variable) in [(from, output), (to, input)] {
-        doubts.add_disagreement(name, variable);
+        unit_warnings.add_disagreement(name, variable);
     }
     let failed = |source| Error::ConnectionUnit { from: from.into(), to: to.into(), source }.into();
     Unit::conversion(&a, &b).map_err(failed)
@@ -97,14 +97,14 @@ fn meaning(variable: &Variable) -> std::result::Result<Unit, UnitError> {
 
 /// What is not certain about the units of connections, once for each pair of units.
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(super) struct UnitWarnings {
     /// Connection, units of both ends, problem, further connections of the same units.
     unknown: Vec<(String, (String, String), UnitError, usize)>,
     /// Name of the unit, and the text.
     disagreements: Vec<(String, String)>,
 }
 
-impl Doubts {
+impl UnitWarnings {
     fn add(&mut self, from: &str, to: &str, (sent, wanted): (&str, &str), error: UnitError) {
         if let Some(known) =
             self.unknown.iter_mut().find(|(_, units, ..)| units.0 == sent && units.1 == wanted)
@@ -176,9 +176,9 @@ mod tests {
             Variable::new("w").defined(unit)
         };
         let (rad, rpm) = (speed("rad/s", 1.0), speed("1/min", std::f64::consts::PI / 30.0));
-        let mut doubts = Doubts::default();
+        let mut unit_warnings = UnitWarnings::default();
         let mut between =
-            |a: &Variable, b: &Variable, rule| conversion(("a.w", a), ("b.w", b), rule, &mut doubts);
+            |a: &Variable, b: &Variable, rule| conversion(("a.w", a), ("b.w", b), rule, &mut unit_warnings);
         let found = between(&rad, &rpm, UnitRule::Convert).unwrap();
         assert!((found.factor - 30.0 / std::f64::consts::PI).abs() < 1e-12);
         let odd = Variable::new("w").unit("flurbs");
@@ -189,16 +189,18 @@ mod tests {
             error.contains("`a.w` -> `b.w`") && error.contains("rad/s") && error.contains("N.m"),
             "{error}"
         );
-        assert!(doubts.remarks().is_empty(), "1/min of turns is what people mean by it");
+        assert!(unit_warnings.remarks().is_empty(), "1/min of turns is what people mean by it");
     }
 
     #[test]
     fn an_unknown_unit_is_told_once_for_each_pair() {
         let (odd, torque) = (Variable::new("w").unit("flurbs"), Variable::new("M").unit("N.m"));
-        let mut doubts = Doubts::default();
+        let mut unit_warnings = UnitWarnings::default();
         let mut between = |a: &Variable, b: &Variable| {
             assert!(
-                conversion(("a.w", a), ("b.M", b), UnitRule::Convert, &mut doubts).unwrap().is_identity()
+                conversion(("a.w", a), ("b.M", b), UnitRule::Convert, &mut unit_warnings)
+                    .unwrap()
+                    .is_identity()
             );
         };
         between(&odd, &torque);
@@ -206,7 +208,7 @@ mod tests {
         between(&odd, &odd);
         between(&odd, &Variable::new("x"));
         between(&torque, &odd);
-        let texts: Vec<String> = doubts.remarks().iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = unit_warnings.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
         let parts = ["`a.w` -> `b.M`", "unknown name `flurbs`", "`N.m`", "1 other connection", "`gain`"];
         assert!(parts.iter().all(|part| texts[0].contains(part)), "{}", texts[0]);
@@ -216,10 +218,11 @@ mod tests {
     fn a_definition_against_its_name_is_used_and_told() {
         let kilonewton = Unit::from_base("kn", [1, 1, -2, 0, 0, 0, 0, 0], 1000.0, 0.0).unwrap();
         let (own, newton) = (Variable::new("F").defined(kilonewton), Variable::new("F").unit("N"));
-        let mut doubts = Doubts::default();
-        let found = conversion(("a.F", &own), ("b.F", &newton), UnitRule::Convert, &mut doubts).unwrap();
+        let mut unit_warnings = UnitWarnings::default();
+        let found =
+            conversion(("a.F", &own), ("b.F", &newton), UnitRule::Convert, &mut unit_warnings).unwrap();
         assert_eq!(found.factor, 1000.0);
-        let texts: Vec<String> = doubts.remarks().iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = unit_warnings.remarks().iter().map(ToString::to_string).collect();
         assert!(texts.len() == 1 && texts[0].contains("1000 kg.m.s-2"), "{texts:?}");
     }
 }

@@ -9,7 +9,7 @@ use super::graph::{InputId, SubsystemId, SystemGraph, Wire, number_ports};
 use super::message::MessagePort;
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::transfer::{Doubts, UnitRule, ValueMap, conversion};
+use super::transfer::{UnitRule, UnitWarnings, ValueMap, conversion};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
@@ -96,22 +96,27 @@ impl Index {
 struct Wiring<'a> {
     index: Index,
     /// Per input, the connection that ends there.
-    seen: Vec<Option<&'a Connection>>,
+    connected: Vec<Option<&'a Connection>>,
     wires: Vec<Wire>,
-    doubts: Doubts,
+    unit_warnings: UnitWarnings,
 }
 
 /// Wires the graph; tells what is wrong with each connection that cannot be wired.
 pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<Error> {
-    let seen = vec![None; graph.inputs()];
-    let mut wiring = Wiring { index: Index::default(), seen, wires: Vec::new(), doubts: Doubts::default() };
+    let connected = vec![None; graph.inputs()];
+    let mut wiring = Wiring {
+        index: Index::default(),
+        connected,
+        wires: Vec::new(),
+        unit_warnings: UnitWarnings::default(),
+    };
     let mistakes = connections
         .iter()
         .filter_map(|connection| wiring.connect(graph, connection).err())
         .map(|error| *error);
     let mistakes = mistakes.collect();
     graph.set_wires(wiring.wires);
-    graph.remarks = wiring.doubts.remarks();
+    graph.remarks = wiring.unit_warnings.remarks();
     graph.message_wires.sort();
     crate::sort::sort_by_key(&mut graph.maps, |(input, _)| *input);
     mistakes
@@ -126,7 +131,7 @@ impl<'a> Wiring<'a> {
         }
         let first = graph.inputs_of(target.subsystem).start;
         for place in &target.places {
-            if let Some(other) = self.seen[first + place].replace(connection) {
+            if let Some(other) = self.connected[first + place].replace(connection) {
                 return Err(Error::ConnectedTwice {
                     input: connection.to.clone(),
                     first: other.from.join("\", \""),
@@ -142,16 +147,16 @@ impl<'a> Wiring<'a> {
         let is_mapped = !connection.map.is_empty();
         let rule = if is_mapped { UnitRule::Ignore } else { connection.units };
         // Somebody who gives a factor knows the units.
-        let mut settled = Doubts::default();
+        let mut settled = UnitWarnings::default();
         let is_plain = (connection.gain.abs(), connection.offset) == (1.0, 0.0);
-        let doubts = if is_plain { &mut self.doubts } else { &mut settled };
+        let unit_warnings = if is_plain { &mut self.unit_warnings } else { &mut settled };
         for from in &connection.from {
             let source = matching(graph, from, &connection.to, &target, &mut self.index)?;
             let outputs = graph.outputs_of(source.subsystem).start;
             for (output, input) in source.places.iter().zip(&target.places) {
                 let (output, input) = (outputs + output, first + input);
                 let ends = (graph.output_variable(output), graph.input_variable(input));
-                let unit = conversion((from, ends.0), (&connection.to, ends.1), rule, doubts)?;
+                let unit = conversion((from, ends.0), (&connection.to, ends.1), rule, unit_warnings)?;
                 graph.offsets[input] += connection.gain * unit.offset;
                 let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
                 self.wires.push(Wire { source: output, from: source.subsystem, target: input, gain });

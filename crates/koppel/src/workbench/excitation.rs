@@ -143,7 +143,7 @@ impl<'a> Candidate<'a> {
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
             Some("it must not be probed".into())
-        } else if gets_messages && slot.subsystem.can_go_back().is_err() {
+        } else if gets_messages && slot.subsystem.can_roll_back().is_err() {
             Some("it receives messages and cannot save its state".into())
         } else {
             slot.subsystem.capabilities().not_to_probe.clone()

@@ -105,8 +105,8 @@ impl Workbench<'_> {
                 let reason = format!("its input `{input}` is discrete, and connected");
                 return candidate.leave().map(|()| Some(Err(reason)));
             }
-            let told = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
-            candidate.linear(&watched[id], &told).map(Some)
+            let report = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
+            candidate.linear(&watched[id], &report).map(Some)
         })?;
         network.start_again(clock.time(0), settings.clone())?;
         let finding = |(id, Excited { found, work, .. }): (usize, Excited<_>)| match found {

@@ -1,7 +1,7 @@
 //! A subsystem that is moved at the start of its run, and put back: by its saved state, or by starting it anew.
 
 use crate::error::{Error, Result};
-use crate::system::{Beginning, Snapshot, Subsystem, VariableId, start_anew};
+use crate::system::{Beginning, Snapshot, Subsystem, VariableId, reinitialize};
 
 /// How a subsystem is put back.
 enum Rewind {
@@ -76,20 +76,20 @@ impl<'a> Subject<'a> {
             Some(Rewind::State(snapshot)) => match self.subsystem.restore(snapshot) {
                 Ok(()) => Ok(()),
                 // One that has crashed remembers nothing, but may be there again.
-                Err(error) => self.start_anew(None).map_err(|_| error),
+                Err(error) => self.reinitialize(None).map_err(|_| error),
             },
             Some(Rewind::Anew(outputs)) => {
                 let outputs = outputs.clone();
-                self.start_anew(Some(&outputs))
+                self.reinitialize(Some(&outputs))
             }
         }
     }
 
     /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
-    fn start_anew(&mut self, wanted: Option<&[f64]>) -> Result<()> {
+    fn reinitialize(&mut self, wanted: Option<&[f64]>) -> Result<()> {
         let Place { start, settings, rest, .. } = &self.place;
         let beginning = Beginning { time: *start, settings, inputs: rest };
-        start_anew(&mut *self.subsystem, &beginning, &mut self.outputs)?;
+        reinitialize(&mut *self.subsystem, &beginning, &mut self.outputs)?;
         let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
         let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
         match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {
@@ -109,14 +109,14 @@ impl<'a> Subject<'a> {
             return self.rewind();
         }
         if self.place.is_copy {
-            self.start_anew(None)?;
+            self.reinitialize(None)?;
         }
         let mut snapshot = Snapshot::default();
         self.rewind = Some(match self.subsystem.save(&mut snapshot) {
             Ok(()) => Rewind::State(snapshot),
             // Outputs may be those of other inputs: one that computes them only when initialised was given these later.
             Err(_) => {
-                self.start_anew(None)?;
+                self.reinitialize(None)?;
                 Rewind::Anew(self.outputs.clone())
             }
         });

@@ -72,7 +72,7 @@ impl LateStart {
             // Those that follow themselves would be started for each other without end.
             Some(_) if self.is_late(id) && !self.is_in_cycle(id, now.graph) => {
                 self.has_changed = true;
-                self.anew(now).read(id)?;
+                self.restarting(now).read(id)?;
             }
             Some(_) => now.read(id)?,
         }
@@ -121,19 +121,19 @@ impl LateStart {
     }
 
     /// The instant with everybody who has left started anew to be read.
-    fn anew<'a>(&'a self, now: &'a mut Instant<'_>) -> Instant<'a> {
+    fn restarting<'a>(&'a self, now: &'a mut Instant<'_>) -> Instant<'a> {
         let Instant { graph, slots, board, inputs, time, .. } = now;
         Instant { graph, slots, board, inputs, time: *time, late: Some(self) }
     }
 
     fn solve(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
         let members = solver.members().to_vec();
-        match solver.solve(&mut self.anew(now)) {
+        match solver.solve(&mut self.restarting(now)) {
             // They do not solve it between steps either: the run begins with what they told first.
             Err(error) if is_unsolved(&error) => {
                 for &id in &members {
                     let given = self.given[id].clone().unwrap_or_default();
-                    if self.anew(now).read_with(id, &given).is_err() {
+                    if self.restarting(now).read_with(id, &given).is_err() {
                         return Err(error);
                     }
                 }

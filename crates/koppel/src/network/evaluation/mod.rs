@@ -15,7 +15,7 @@ use super::board::Board;
 use super::slot::Slot;
 use crate::error::{Error, Result};
 use crate::iteration::{IterationConfig, LoopWork};
-use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with, start_anew};
+use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with, reinitialize};
 use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ impl Instant<'_> {
         let outputs = &mut self.board.outputs[slot.outputs.clone()];
         let done = match self.late {
             Some(late) if late.is_late(id) => {
-                start_anew(&mut *slot.subsystem, &late.beginning(id, self.time, inputs), outputs)
+                reinitialize(&mut *slot.subsystem, &late.beginning(id, self.time, inputs), outputs)
             }
             _ => slot.subsystem.read(Some(inputs), outputs),
         };

@@ -79,7 +79,7 @@ impl OutputIteration {
         self.search.forget();
         if self.can_solve_whole {
             // From where the search began: where it has ended may be far off.
-            self.go_back(now);
+            self.roll_back(now);
             match whole.solve(now) {
                 Ok(()) => {
                     self.work.note(evaluations + whole.evaluations(), whole.residual());
@@ -90,7 +90,7 @@ impl OutputIteration {
                 Err(error) => return Err(error),
             }
             // The residual that is told belongs to the last guess.
-            self.go_back(now);
+            self.roll_back(now);
             if residual.is_finite() {
                 self.evaluate(now)?;
             }
@@ -129,7 +129,7 @@ impl OutputIteration {
     }
 
     /// The outputs as they were kept.
-    fn go_back(&self, now: &mut Instant<'_>) {
+    fn roll_back(&self, now: &mut Instant<'_>) {
         let mut rest = &self.before[..];
         for id in &self.members {
             let (own, others) = rest.split_at(now.graph.outputs_of(*id).len());

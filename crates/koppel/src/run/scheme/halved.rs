@@ -31,7 +31,7 @@ impl<S: Scheme> Halved<S> {
     /// Refuses subsystems that cannot go back.
     pub(super) fn new(inner: S, network: &Network) -> Result<Self> {
         for id in 0..network.len() {
-            network.subsystem(id).can_go_back().map_err(|source| Error::Unsupported {
+            network.subsystem(id).can_roll_back().map_err(|source| Error::Unsupported {
                 what: Subject::named("halve", "otherwise = \"halve\""),
                 reason: format!(
                     "`{}` cannot roll back ({source}); use otherwise = \"stop\" or \"accept\"",
@@ -58,7 +58,7 @@ impl<S: Scheme> Halved<S> {
         if depth == MOST_HALVINGS || !done.as_ref().is_err_and(|error| is_unsolved(error)) {
             return done;
         }
-        self.go_back(network)?;
+        self.roll_back(network)?;
         self.count += 1;
         let half = 0.5 * step.size;
         let middle = step.start + half;
@@ -85,11 +85,11 @@ impl<S: Scheme> Halved<S> {
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
     }
 
-    fn go_back(&mut self, network: &mut Network) -> Result<()> {
+    fn roll_back(&mut self, network: &mut Network) -> Result<()> {
         let mut marks = self.marks.iter();
-        network.loop_works_mut().zip(&mut marks).for_each(|(work, mark)| work.go_back(mark));
+        network.loop_works_mut().zip(&mut marks).for_each(|(work, mark)| work.roll_back(mark));
         for (number, mark) in marks.enumerate() {
-            self.inner.loop_work_mut(number).into_iter().for_each(|work| work.go_back(mark));
+            self.inner.loop_work_mut(number).into_iter().for_each(|work| work.roll_back(mark));
         }
         self.inner.staged_mut().outcome.forget_requests();
         network.are_models_old = self.are_models_old;

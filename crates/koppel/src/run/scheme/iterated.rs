@@ -79,7 +79,7 @@ impl StepLoop {
         let Network { slots, graph, .. } = network;
         for (slot, snapshot) in slots[self.members.clone()].iter_mut().zip(&mut self.snapshots) {
             let saved = slot.subsystem.save(snapshot);
-            saved.map_err(|source| cannot_go_back(slot, graph, time, &source))?;
+            saved.map_err(|source| cannot_roll_back(slot, graph, time, &source))?;
         }
         Ok(())
     }
@@ -155,8 +155,8 @@ impl Iterated {
         let mut loops: Vec<StepLoop> = loops.iter().map(new).collect();
         for l in &mut loops {
             for slot in &network.slots[l.members.clone()] {
-                let can = slot.subsystem.can_go_back();
-                can.map_err(|source| cannot_go_back(slot, &network.graph, time, &source))?;
+                let can = slot.subsystem.can_roll_back();
+                can.map_err(|source| cannot_roll_back(slot, &network.graph, time, &source))?;
             }
             l.save(network, time)?;
         }
@@ -248,7 +248,7 @@ impl Scheme for Iterated {
     }
 }
 
-fn cannot_go_back(slot: &Slot, graph: &SystemGraph, time: f64, source: &Error) -> Box<Error> {
+fn cannot_roll_back(slot: &Slot, graph: &SystemGraph, time: f64, source: &Error) -> Box<Error> {
     let subsystem = graph.name(slot.id).to_owned();
     Error::CannotRollBack { subsystem, time, reason: source.to_string() }.into()
 }

@@ -32,7 +32,7 @@ pub(super) fn lack(staged: &Staged, network: &Network, is_iterated: bool) -> Opt
     if staged.stages.iter().any(|stage| !stage.held.is_empty()) {
         return Some("some inputs are held".into());
     }
-    let cannot = (0..network.len()).find(|id| network.subsystem(*id).can_go_back().is_err())?;
+    let cannot = (0..network.len()).find(|id| network.subsystem(*id).can_roll_back().is_err())?;
     Some(format!("`{}` cannot roll back", network.graph.name(cannot)))
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Beginning<'a> {
 }
 
 /// Starts it so; outputs are those of the begin of the run.
-pub(crate) fn start_anew(
+pub(crate) fn reinitialize(
     subsystem: &mut dyn Subsystem,
     beginning: &Beginning<'_>,
     outputs: &mut [f64],
