@@ -77,7 +77,7 @@ pub(super) struct Vfps {
     coupled: Coupled,
     repetition: Repetition,
     /// Scaled outputs of all at the nodes of the step that has ended.
-    seen: Vec<f64>,
+    node_outputs: Vec<f64>,
     /// The same at the newest communication point, and how much they rise over a whole step.
     now: Vec<f64>,
     rise: Vec<f64>,
@@ -98,7 +98,7 @@ impl Vfps {
             notes: Notes::default(),
             coupled: Coupled::new(0),
             repetition: Repetition::default(),
-            seen: Vec::new(),
+            node_outputs: Vec::new(),
             now: Vec::new(),
             rise: Vec::new(),
         }
@@ -113,8 +113,8 @@ impl Vfps {
         self.phase = PhaseKind::Full;
         self.notes = Notes::new(view.graph.len());
         self.coupled = Coupled::new(outputs);
-        self.repetition.make_room(&self.prediction.nodes, inputs.len() * parts);
-        self.seen = vec![0.0; outputs * parts];
+        self.repetition.allocate(&self.prediction.nodes, inputs.len() * parts);
+        self.node_outputs = vec![0.0; outputs * parts];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];
     }
@@ -126,8 +126,11 @@ impl Vfps {
         self.prediction.members.iter_mut().filter(|member| member.has_moved).for_each(Member::widen_extents);
         if whole && self.prediction.members.iter().all(|member| member.has_moved) {
             let width = self.now.len();
-            self.prediction.members.iter().for_each(|member| member.tell(&mut self.seen, width));
-            self.prediction.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
+            self.prediction
+                .members
+                .iter()
+                .for_each(|member| member.copy_outputs(&mut self.node_outputs, width));
+            self.prediction.members.iter_mut().for_each(|member| member.compare(&self.node_outputs, width));
             estimate::advance(
                 &mut self.coupled,
                 &mut self.prediction.members,
@@ -278,14 +281,14 @@ impl Report for Vfps {
     }
 
     fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
-        let told = |(id, probed): (SubsystemId, &Probed)| {
+        let remark = |(id, probed): (SubsystemId, &Probed)| {
             let reason = probed.reason.as_ref().filter(|_| !graph.outputs_of(id).is_empty())?;
             Some(format!(
                 "`{}` was not probed before the run: {reason}; its outputs are held until it is learned, so choose a step at which a hold works",
                 graph.name(id)
             ))
         };
-        self.probed.iter().enumerate().filter_map(told).collect()
+        self.probed.iter().enumerate().filter_map(remark).collect()
     }
 
     fn quality(&self) -> &[f64] {

@@ -44,7 +44,7 @@ impl Models {
     }
 
     /// From now on somebody asks. The matrices of a subsystem have as many numbers as it has outputs squared.
-    pub(crate) fn make_room(&mut self, graph: &SystemGraph) {
+    pub(crate) fn allocate(&mut self, graph: &SystemGraph) {
         for (id, model) in self.list.iter_mut().enumerate() {
             let size = (graph.inputs_of(id).len(), graph.outputs_of(id).len());
             if (model.inputs(), model.outputs()) != size {

@@ -87,7 +87,7 @@ impl Board {
         }
         let mut models = Models::new(graph);
         if needs.models.is_some() || needs.probe.is_some() {
-            models.make_room(graph);
+            models.allocate(graph);
         }
         Board {
             history,
@@ -110,7 +110,7 @@ impl Board {
     pub(crate) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs) {
         self.planned = Planned::new(graph.inputs(), needs.terms, needs.pieces);
         if needs.models.is_some() || needs.probe.is_some() {
-            self.models.make_room(graph);
+            self.models.allocate(graph);
         }
         for input in 0..graph.inputs() {
             self.planned.hold(input, self.applied[input]);

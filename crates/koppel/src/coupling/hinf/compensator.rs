@@ -29,7 +29,7 @@ pub(super) struct Compensators {
     /// States of all wires.
     states: Vec<f64>,
     /// Room for the samples of one signal, and for a new state.
-    seen: Vec<f64>,
+    resampled: Vec<f64>,
     next: Vec<f64>,
 }
 
@@ -74,7 +74,7 @@ impl Compensators {
             discrete: BySize::NONE,
             states: vec![0.0; order * wires.len()],
             wires,
-            seen: vec![0.0; parts as usize + 1],
+            resampled: vec![0.0; parts as usize + 1],
             next: vec![0.0; order],
         }
     }
@@ -102,36 +102,36 @@ impl Compensators {
                 // Nothing was seen: a line from the last end to this one.
                 0 | 1 => {
                     let ends = [self.wires[wire].last, view.history.newest(wire)];
-                    resample(&[0.0, 1.0], |k| ends[k], &mut self.seen);
+                    resample(&[0.0, 1.0], |k| ends[k], &mut self.resampled);
                 }
-                count if count == self.seen.len() => {
-                    self.seen.iter_mut().enumerate().for_each(|(k, slot)| *slot = value(k));
+                count if count == self.resampled.len() => {
+                    self.resampled.iter_mut().enumerate().for_each(|(k, slot)| *slot = value(k));
                 }
                 // Another method wanted other points.
-                _ => resample(samples.times(), value, &mut self.seen),
+                _ => resample(samples.times(), value, &mut self.resampled),
             }
             self.follow(wire);
         }
     }
 
-    /// One step of one compensator on `seen`.
+    /// One step of one compensator on `resampled`.
     fn follow(&mut self, wire: usize) {
         let Discrete { transition, weights } = self.discrete.now();
         let compensator = &mut self.wires[wire];
         let state = &mut self.states[wire * self.next.len()..][..self.next.len()];
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in &mut self.seen {
+        for value in &mut self.resampled {
             (low, high) = (low.min(*value), high.max(*value));
             *value -= compensator.reference;
         }
         transition.mul_vec_into(state, &mut self.next);
-        weights.mul_vec_add(&self.seen, &mut self.next);
+        weights.mul_vec_add(&self.resampled, &mut self.next);
         state.copy_from_slice(&self.next);
         compensator.range.rotate_right(1);
         compensator.range[0] = [low, high];
 
         let StateSpace { c, d, .. } = &self.matrices;
-        let now = self.seen[self.parts];
+        let now = self.resampled[self.parts];
         let wanted = c.row(0).iter().zip(&*state).map(|(c, x)| c * x).sum::<f64>() + d[(0, 0)] * now;
         let low = compensator.range.iter().map(|range| range[0]).fold(f64::INFINITY, f64::min);
         let high = compensator.range.iter().map(|range| range[1]).fold(f64::NEG_INFINITY, f64::max);

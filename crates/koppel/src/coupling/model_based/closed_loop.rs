@@ -28,12 +28,12 @@ pub(in crate::coupling) struct ClosedLoop {
     pub(in crate::coupling) s_d: Matrix,
     /// False if no model has feed-through: then M = I.
     pub(in crate::coupling) is_direct: bool,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Room for the matrices on the way.
 #[derive(Clone, Debug, Default)]
-struct Room {
+struct Workspace {
     /// B of one subsystem and of all, L M, I - S_d L, and L M S_d.
     input: Matrix,
     lm: Matrix,
@@ -48,14 +48,14 @@ impl ClosedLoop {
     pub(in crate::coupling) fn join(&mut self, view: &View<'_>) -> Result<()> {
         let (graph, models) = (view.graph, view.models);
         let (n, inputs) = (graph.outputs(), graph.inputs());
-        let ClosedLoop { a, b, m, s_d, is_direct, room } = self;
-        if room.open.rows() != n {
+        let ClosedLoop { a, b, m, s_d, is_direct, workspace } = self;
+        if workspace.open.rows() != n {
             // Feed-through that is zero now may come later.
-            room.open.set_identity(n);
-            let _ = room.lu.refactor(&room.open);
-            room.input.reshape(n, inputs);
-            room.lm.reshape(inputs, n);
-            room.lmd.reshape(inputs, inputs);
+            workspace.open.set_identity(n);
+            let _ = workspace.lu.refactor(&workspace.open);
+            workspace.input.reshape(n, inputs);
+            workspace.lm.reshape(inputs, n);
+            workspace.lmd.reshape(inputs, inputs);
         }
         a.reshape(n, n);
         b.reshape(n, inputs);
@@ -65,8 +65,8 @@ impl ClosedLoop {
             let (row, column) = (graph.outputs_of(id).start, graph.inputs_of(id).start);
             let model = models.of(id);
             a.set_block(row, row, &model.s_y);
-            model.write_input_matrix(&mut room.input);
-            b.set_block(row, column, &room.input);
+            model.write_input_matrix(&mut workspace.input);
+            b.set_block(row, column, &workspace.input);
             s_d.set_block(row, column, &model.s_d);
             *is_direct |= model.s_d.max_abs() > 0.0;
         }
@@ -80,7 +80,7 @@ impl ClosedLoop {
             }
             return Ok(());
         }
-        let Room { input, lm, open, lmd, lu } = room;
+        let Workspace { input, lm, open, lmd, lu } = workspace;
         open.set_identity(n);
         for wire in graph.wires() {
             for row in graph.outputs_of(graph.subsystem_of_input(wire.target)) {

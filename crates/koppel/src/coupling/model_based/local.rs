@@ -41,12 +41,12 @@ pub(in crate::coupling) struct Local {
     rho: Vec<f64>,
     /// Inputs the method may choose, counted from the first of the subsystem.
     free: Vec<usize>,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Room for the matrices on the way.
 #[derive(Clone, Debug, Default)]
-struct Room {
+struct Workspace {
     g: Matrix,
     scaled: Matrix,
     scaled_inverse: Matrix,
@@ -73,7 +73,7 @@ impl Local {
             rates: zeros.clone(),
             rho: zeros,
             free: (0..inputs.len()).filter(|j| settings.is_free[inputs.start + j]).collect(),
-            room: Room::default(),
+            workspace: Workspace::default(),
             inputs,
             outputs,
         }
@@ -87,7 +87,7 @@ impl Local {
         transition: &Transition,
         settings: &LocalSettings<'_>,
     ) -> Result<()> {
-        let (model, g) = (view.models.of(id), &mut self.room.g);
+        let (model, g) = (view.models.of(id), &mut self.workspace.g);
         let [p0, p1, _] = &transition.integrals;
         if settings.is_constant {
             g.copy_from(&transition.by_inputs[0]);
@@ -100,7 +100,7 @@ impl Local {
             what: format!("the input optimisation of `{}`", view.graph.name(id)),
             source,
         })?;
-        self.inverse.mul_into(&self.room.g, &mut self.rest);
+        self.inverse.mul_into(&self.workspace.g, &mut self.rest);
         self.rest.scale(-1.0);
         self.rest.add_to_diagonal(1.0);
         Ok(())
@@ -108,8 +108,8 @@ impl Local {
 
     /// G⁺ over the columns of free inputs; zero rows for the others.
     fn invert(&mut self, view: &View<'_>, id: SubsystemId, nominal: bool) -> linalg::Result<()> {
-        let Local { inputs, outputs, inverse, free, room, .. } = self;
-        let Room { g, scaled, scaled_inverse, pseudo_inverse, .. } = room;
+        let Local { inputs, outputs, inverse, free, workspace, .. } = self;
+        let Workspace { g, scaled, scaled_inverse, pseudo_inverse, .. } = workspace;
         inverse.reshape(inputs.len(), outputs.len());
         if free.is_empty() || outputs.start == outputs.end {
             return Ok(());

@@ -25,7 +25,7 @@ pub(super) struct Adaptation {
     theta: Vec<f64>,
     gram: Vec<f64>,
     gram_trace: f64,
-    seen: Vec<f64>,
+    recent: Vec<f64>,
     missed: Vec<f64>,
     // Room for one regressor, the matrix to invert, and the coefficients.
     regressor: Vec<f64>,
@@ -43,7 +43,7 @@ impl Adaptation {
             theta: fit.theta.clone(),
             gram: fit.gram.clone(),
             gram_trace: (0..width).map(|i| fit.gram[i * width + i]).sum(),
-            seen: vec![0.0; width * width],
+            recent: vec![0.0; width * width],
             missed: vec![0.0; outputs * width],
             regressor: vec![0.0; width],
             matrix: vec![0.0; width * width],
@@ -53,15 +53,15 @@ impl Adaptation {
 
     /// Takes in the nodes that follow the first `past` rows.
     pub(super) fn note(&mut self, y: &[f64], u: &[f64], past: usize, nodes: usize) {
-        self.seen.iter_mut().chain(&mut self.missed).for_each(|v| *v *= FORGETTING);
+        self.recent.iter_mut().chain(&mut self.missed).for_each(|v| *v *= FORGETTING);
         for j in 1..=nodes {
             let row = past - 1 + j;
             self.set_regressor(y, u, row);
             let weight = FORGETTING.powf((nodes - j) as f64 / nodes as f64);
             for i in 0..self.width {
                 let a = weight * self.regressor[i];
-                let seen = &mut self.seen[i * self.width..][..=i];
-                seen.iter_mut().zip(&self.regressor).for_each(|(s, b)| *s += a * b);
+                let recent = &mut self.recent[i * self.width..][..=i];
+                recent.iter_mut().zip(&self.regressor).for_each(|(s, b)| *s += a * b);
             }
             for k in 0..self.outputs {
                 let theta = &self.theta[k * self.width..][..self.width];
@@ -91,7 +91,7 @@ impl Adaptation {
     /// Sets a model to θ_ρ; it becomes the fitted one where the numbers do not allow more.
     pub(super) fn adapt(&mut self, trust: f64, fitted: &NodeModel, model: &mut NodeModel) {
         let width = self.width;
-        let trace: f64 = (0..width).map(|i| self.seen[i * width + i]).sum();
+        let trace: f64 = (0..width).map(|i| self.recent[i * width + i]).sum();
         let is_usable = trace > 0.0 && trace.is_finite() && self.gram_trace > 0.0;
         if is_usable && self.solve(trust * trace / self.gram_trace, 1e-12 * trace) {
             model.set_velocity(self.order, &self.changed);
@@ -107,7 +107,7 @@ impl Adaptation {
         for i in 0..width {
             for j in 0..=i {
                 let at = i * width + j;
-                self.matrix[at] = self.seen[at] + weight * self.gram[at];
+                self.matrix[at] = self.recent[at] + weight * self.gram[at];
             }
             self.matrix[i * width + i] += ridge;
         }
@@ -123,7 +123,7 @@ impl Adaptation {
     }
 
     pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
-        tape.numbers(&mut self.seen);
+        tape.numbers(&mut self.recent);
         tape.numbers(&mut self.missed);
     }
 }

@@ -234,7 +234,7 @@ impl Member {
     }
 
     /// The same of the step that was just tried; the mean of what the input that lacks most lacked, relative to its range.
-    pub(super) fn lacks(&mut self, all: &[f64], width: usize, least: f64) -> f64 {
+    pub(super) fn largest_defect(&mut self, all: &[f64], width: usize, least: f64) -> f64 {
         self.gather(all, width);
         self.begin_correction();
         self.error.size_of_inputs(self.deviations[NEWEST].inputs_mut(), least)

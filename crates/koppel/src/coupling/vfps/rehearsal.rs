@@ -47,9 +47,9 @@ impl Prediction {
             }
         }
         let used = self.ranges();
-        let seen = |k: usize| used[k] * (high[k] - low[k]).clamp(1.0 / MOST, MOST);
+        let observed = |k: usize| used[k] * (high[k] - low[k]).clamp(1.0 / MOST, MOST);
         let ranges: Vec<f64> =
-            (0..outputs).map(|k| if high[k] > low[k] { seen(k) } else { used[k] }).collect();
+            (0..outputs).map(|k| if high[k] > low[k] { observed(k) } else { used[k] }).collect();
         let is_far = |k: usize| !(1.0 / MUCH..=MUCH).contains(&(ranges[k] / used[k]));
         let is_linear = |probed: &Probed| probed.fit.as_ref().is_none_or(|fit| fit.error < NON_LINEAR);
         let is_wrong = |(id, probed): (usize, &Probed)| {

@@ -52,10 +52,10 @@ const CHOICES: [Choice; 2] = [Pool::model, Pool::fitted];
 
 impl Repetition {
     /// Room for these nodes, so many of them without those at the begin of a step.
-    pub(super) fn make_room(&mut self, nodes: &[f64], inner: usize) {
+    pub(super) fn allocate(&mut self, nodes: &[f64], inner: usize) {
         self.nodes.clear();
         self.nodes.extend_from_slice(nodes);
-        self.secant.make_room(inner);
+        self.secant.allocate(inner);
         for list in [&mut self.given, &mut self.wanted] {
             list.clear();
             list.resize(inner, 0.0);
@@ -109,10 +109,10 @@ impl Vfps {
     /// ε and η of the trial; its size.
     fn find_correction(&mut self) -> f64 {
         let width = self.now.len();
-        self.prediction.members.iter().for_each(|member| member.tell(&mut self.seen, width));
+        self.prediction.members.iter().for_each(|member| member.copy_outputs(&mut self.node_outputs, width));
         let worse = |a: f64, b: f64| if b <= a || a.is_nan() { a } else { b };
-        let lacks = |member: &mut Member| member.lacks(&self.seen, width, LEAST);
-        let lacked = self.prediction.members.iter_mut().map(lacks).fold(0.0, worse);
+        let largest_defect = |member: &mut Member| member.largest_defect(&self.node_outputs, width, LEAST);
+        let worst = self.prediction.members.iter_mut().map(largest_defect).fold(0.0, worse);
         while let Some(model) = CHOICES.get(self.repetition.level) {
             let is_solved =
                 self.coupled.follow(&mut self.prediction.members, self.prediction.parts, NEWEST, *model);
@@ -124,7 +124,7 @@ impl Vfps {
             self.prediction.members.iter_mut().for_each(Member::begin_correction);
         }
         let missed = |member: &Member| member.error.size_of(member.deviations[NEWEST].outputs(), LEAST);
-        self.prediction.members.iter().map(missed).fold(OF_INPUTS * lacked, worse)
+        self.prediction.members.iter().map(missed).fold(OF_INPUTS * worst, worse)
     }
 
     /// Adds η to what is given, corrected by what the trials have shown.

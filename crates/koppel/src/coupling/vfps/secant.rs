@@ -31,7 +31,7 @@ pub(super) struct Secant {
 
 impl Secant {
     /// Room for so many numbers per trial.
-    pub(super) fn make_room(&mut self, width: usize) {
+    pub(super) fn allocate(&mut self, width: usize) {
         self.width = width;
         self.count = 0;
         for list in [&mut self.given, &mut self.wanted, &mut self.columns, &mut self.moves] {
@@ -114,7 +114,7 @@ mod tests {
             (0..3).map(|i| (0..3).map(|j| a[i][j] * u[j]).sum::<f64>() + b[i] - u[i]).collect()
         };
         let mut secant = Secant::default();
-        secant.make_room(3);
+        secant.allocate(3);
         let mut u = vec![0.0; 3];
         for _ in 0..trials {
             let mut step = residual(&u);

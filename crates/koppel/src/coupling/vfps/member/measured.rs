@@ -86,7 +86,7 @@ impl Member {
     }
 
     /// Nodes of its outputs in the step that has ended, into rows of all outputs.
-    pub(in crate::coupling::vfps) fn tell(&self, all: &mut [f64], width: usize) {
+    pub(in crate::coupling::vfps) fn copy_outputs(&self, all: &mut [f64], width: usize) {
         let n = self.size.outputs;
         for j in 0..self.nodes {
             let row = &self.y[(self.size.past + j) * n..][..n];
