@@ -24,7 +24,7 @@ type Judged = std::result::Result<(), String>;
 
 /// What was given, what was found, and the round-off in that.
 struct Sides {
-    told: Matrix,
+    declared: Matrix,
     found: Matrix,
     noise: Matrix,
 }
@@ -44,7 +44,7 @@ impl CoSimulation {
                 let mut u = inputs.to_vec();
                 u[input] = value;
                 self.write_smooth(&u)?;
-                self.seen()
+                self.observed()
             };
             let column = |list: &[f64]| Matrix::from_slice(n + p, 1, list);
             let mut over = |delta: f64| {
@@ -52,19 +52,22 @@ impl CoSimulation {
                 let Difference { slope, noise } = Difference::new(&at(up)?, &at(down)?, up - down);
                 Result::<_>::Ok((column(&slope), column(&noise)))
             };
-            let told = Matrix::from_fn(n + p, 1, |row, _| {
+            let declared = Matrix::from_fn(n + p, 1, |row, _| {
                 if row < n { given.b[(row, input)] } else { given.d[(row - n, input)] }
             });
             let (slope, noise) = over(delta)?;
-            if disagreement(&told, &slope, &noise).is_none() {
+            if disagreement(&declared, &slope, &noise).is_none() {
                 continue;
             }
             let (nearer, nearer_noise) = over(delta / NEARER)?;
-            if let Some((row, _)) = lasting_disagreement(&told, (&slope, &noise), (&nearer, &nearer_noise)) {
-                let (by, told, found) = (&self.ports.inputs[input].name, told[(row, 0)], nearer[(row, 0)]);
+            if let Some((row, _)) =
+                lasting_disagreement(&declared, (&slope, &noise), (&nearer, &nearer_noise))
+            {
+                let (by, declared, found) =
+                    (&self.ports.inputs[input].name, declared[(row, 0)], nearer[(row, 0)]);
                 let of = self.row_name(row);
                 return Ok(Err(format!(
-                    "that of {of} by `{by}` is {told:.5e}, but differences give {found:.5e}"
+                    "that of {of} by `{by}` is {declared:.5e}, but differences give {found:.5e}"
                 )));
             }
         }
@@ -98,20 +101,20 @@ impl CoSimulation {
                 PUSH * inputs[input].abs().max(self.ports.inputs[input].nominal.map_or(1.0, f64::abs));
             let mut over = |delta: f64| self.pushed(before, window, inputs, (input, delta));
             let far = over(delta)?;
-            if disagreement(&far.told, &far.found, &far.noise).is_none() {
+            if disagreement(&far.declared, &far.found, &far.noise).is_none() {
                 continue;
             }
             let near = over(delta / NEARER)?;
             // Beyond the point where it stands, given derivatives differ, too.
-            let told = &near.told;
+            let declared = &near.declared;
             if let Some((row, _)) =
-                lasting_disagreement(told, (&far.found, &far.noise), (&near.found, &near.noise))
+                lasting_disagreement(declared, (&far.found, &far.noise), (&near.found, &near.noise))
             {
                 let of = self.row_name(row);
-                let (by, told, found) =
-                    (&self.ports.inputs[input].name, told[(row, 0)], near.found[(row, 0)]);
+                let (by, declared, found) =
+                    (&self.ports.inputs[input].name, declared[(row, 0)], near.found[(row, 0)]);
                 return Ok(Err(format!(
-                    "the change of {of} with the states that `{by}` excites is {told:.5e}, but trial steps give {found:.5e}"
+                    "the change of {of} with the states that `{by}` excites is {declared:.5e}, but trial steps give {found:.5e}"
                 )));
             }
         }
@@ -135,19 +138,19 @@ impl CoSimulation {
             let (mut outputs, mut samples) = (vec![0.0; width], Samples::new(Request::Nothing, width));
             self.step(&step, &Segment::new(&step, moved.len(), 1, &moved), &mut outputs, &mut samples)?;
             self.write_smooth(inputs)?;
-            Ok((self.listed_states()?, self.seen()?))
+            Ok((self.listed_states()?, self.observed()?))
         };
         let (up, down) = (inputs[input] + delta, inputs[input] - delta);
         let ((x_up, above), (x_down, below)) = (after(up)?, after(down)?);
         after(inputs[input])?;
         let Difference { slope: along, .. } = Difference::new(&x_up, &x_down, up - down);
         let Difference { slope, noise } = Difference::new(&above, &below, up - down);
-        let told = match &self.linearization.unknowns {
+        let declared = match &self.linearization.unknowns {
             Some(unknowns) => unknowns.along(&self.stepper.base, &along)?,
             None => vec![0.0; slope.len()],
         };
         let column = |list: &[f64]| Matrix::from_slice(list.len(), 1, list);
-        Ok(Sides { told: column(&told), found: column(&slope), noise: column(&noise) })
+        Ok(Sides { declared: column(&declared), found: column(&slope), noise: column(&noise) })
     }
 
     fn listed_states(&self) -> Result<Vec<f64>> {
@@ -167,7 +170,7 @@ impl CoSimulation {
     }
 
     /// Derivatives of the states, then outputs; what is not continuous counts as zero.
-    fn seen(&mut self) -> Result<Vec<f64>> {
+    fn observed(&mut self) -> Result<Vec<f64>> {
         let Some(unknowns) = &self.linearization.unknowns else { return Ok(Vec::new()) };
         let mut values = vec![0.0; unknowns.states()];
         self.called(self.backend.get_reals(unknowns.derivatives(), &mut values))?;

@@ -24,12 +24,12 @@ pub(super) struct Linearization {
     /// Why derivatives by states could not be compared with anything.
     unchecked: Option<String>,
     trials: RollBack,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Buffers, so that asking at every step allocates nothing.
 #[derive(Default)]
-struct Room {
+struct Workspace {
     inputs: Vec<f64>,
     derivatives: Vec<f64>,
     change: Vec<f64>,
@@ -39,8 +39,8 @@ impl Linearization {
     pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
         let unknowns = unknowns.filter(|unknowns| unknowns.states() > 0);
         let trust = Trust::new(is_offered && unknowns.is_some());
-        let (trials, room) = (RollBack::default(), Room::default());
-        Linearization { unknowns, trust, unchecked: None, trials, room }
+        let (trials, workspace) = (RollBack::default(), Workspace::default());
+        Linearization { unknowns, trust, unchecked: None, trials, workspace }
     }
 
     /// Whether a model takes trial steps.
@@ -126,8 +126,10 @@ impl CoSimulation {
         self.leave_initialization(inputs)?;
         self.under(inputs, |fmu| {
             let CoSimulation { stepper: Stepper { base, .. }, linearization } = fmu;
-            let Linearization { unknowns: Some(unknowns), room, .. } = linearization else { return Ok(()) };
-            let Room { derivatives, change, .. } = room;
+            let Linearization { unknowns: Some(unknowns), workspace, .. } = linearization else {
+                return Ok(());
+            };
+            let Workspace { derivatives, change, .. } = workspace;
             derivatives.resize(unknowns.states(), 0.0);
             base.called(base.backend.get_reals(unknowns.derivatives(), derivatives))?;
             unknowns.rates(base, derivatives, change, rates)
@@ -189,14 +191,14 @@ impl CoSimulation {
 
     /// Does something under these inputs, those that are not continuous excepted, and puts back what the FMU had.
     fn under<T>(&mut self, inputs: &[f64], ask: impl FnOnce(&mut CoSimulation) -> Result<T>) -> Result<T> {
-        let mut before = std::mem::take(&mut self.linearization.room.inputs);
+        let mut before = std::mem::take(&mut self.linearization.workspace.inputs);
         before.resize(inputs.len(), 0.0);
         let base = &mut self.stepper.base;
         let read = base.inputs.read(&base.binding.backend, &mut base.scratch, &mut before);
         self.accessed(read, &self.slots.inputs)?;
         let answer = self.write_smooth(inputs).and_then(|()| ask(self));
         let back = self.write_smooth(&before);
-        self.linearization.room.inputs = before;
+        self.linearization.workspace.inputs = before;
         let answer = answer?;
         back.map(|()| answer)
     }

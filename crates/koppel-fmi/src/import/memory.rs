@@ -23,13 +23,13 @@ impl Mail {
     }
 
     fn restore(&mut self, reals: &[f64], bytes: &[u8]) -> Option<()> {
-        let (pending, told) = reals.split_at(self.received.len());
+        let (pending, flags_of_inputs) = reals.split_at(self.received.len());
         let mut rest = bytes;
         for (received, is_pending) in self.received.iter_mut().zip(pending) {
             received.is_pending = *is_pending == 1.0;
             received.value = read(&mut rest)?;
         }
-        for (sent, flags) in self.sent.iter_mut().zip(told.chunks(2)) {
+        for (sent, flags) in self.sent.iter_mut().zip(flags_of_inputs.chunks(2)) {
             let value = if flags[1] == 1.0 { Some(read(&mut rest)?) } else { None };
             *sent = Sent { is_told: flags[0] == 1.0, value };
         }

@@ -56,7 +56,7 @@ pub(super) struct Taken {
     /// What it refused just now.
     refused: Option<CallError>,
     /// What it refused last, in words.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 impl Taken {
@@ -116,14 +116,14 @@ impl Feed {
             "`{}` declares that it accepts {declared}, but {why}; it gets {instead} instead{kept}",
             base.fmu.path().display()
         );
-        self.taken.told = Some(why.to_owned());
+        self.taken.reported = Some(why.to_owned());
         base.warn(time, text);
         true
     }
 
     /// What the FMU refused to take though it declares it.
     pub(super) fn refused(&self) -> Option<&str> {
-        self.taken.told.as_deref()
+        self.taken.reported.as_deref()
     }
 }
 

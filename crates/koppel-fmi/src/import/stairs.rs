@@ -19,14 +19,14 @@
 
 use koppel::signal::Part;
 
-/// The value of all inputs in sub-step `k` of `parts`; `room` is as long as `out`.
-pub(super) fn stair(part: Part<'_>, k: u32, parts: u32, room: &mut Vec<f64>, out: &mut [f64]) {
+/// The value of all inputs in sub-step `k` of `parts`; `workspace` is as long as `out`.
+pub(super) fn stair(part: Part<'_>, k: u32, parts: u32, workspace: &mut Vec<f64>, out: &mut [f64]) {
     part.divided(k, parts).mean(out);
     if parts < 2 {
         return;
     }
     let piece = part.piece;
-    room.resize(out.len(), 0.0);
+    workspace.resize(out.len(), 0.0);
     if k == parts - 1 {
         piece.values(part.offset + part.size, out);
         return;
@@ -35,18 +35,18 @@ pub(super) fn stair(part: Part<'_>, k: u32, parts: u32, room: &mut Vec<f64>, out
     let weight = n * (n * n - 1.0) / 12.0;
     let place = k - 0.5 * (n - 1.0);
     // -δ/n with δ = u(b) - m_n, and the part of g that goes with δ.
-    piece.values(part.offset + part.size, room);
+    piece.values(part.offset + part.size, workspace);
     let of_delta = -1.0 / n - if weight > 0.0 { place * 0.5 * (n + 1.0) / weight } else { 0.0 };
     let of_rise = if weight > 0.0 { place / (12.0 * weight) } else { 0.0 };
-    for (value, end) in out.iter_mut().zip(room.iter()) {
+    for (value, end) in out.iter_mut().zip(workspace.iter()) {
         *value += (of_delta + of_rise) * end;
     }
-    part.divided(parts - 1, parts).mean(room);
-    for (value, mean) in out.iter_mut().zip(room.iter()) {
+    part.divided(parts - 1, parts).mean(workspace);
+    for (value, mean) in out.iter_mut().zip(workspace.iter()) {
         *value -= of_delta * mean;
     }
-    piece.values(part.offset, room);
-    for (value, begin) in out.iter_mut().zip(room.iter()) {
+    piece.values(part.offset, workspace);
+    for (value, begin) in out.iter_mut().zip(workspace.iter()) {
         *value -= of_rise * begin;
     }
 }
@@ -63,13 +63,13 @@ mod tests {
         let coefficients = [3.0, 2.0, -1.0, 0.0];
         let segment = Segment::new(&step, 2, 2, &coefficients);
         for parts in 1..=9 {
-            let (h, mut room) = (0.5 / f64::from(parts), Vec::new());
+            let (h, mut workspace) = (0.5 / f64::from(parts), Vec::new());
             let (mut area, mut moment, mut last) = (0.0, 0.0, 0.0);
             segment
                 .each_part(1, |part| {
                     for k in 0..parts {
                         let mut value = [0.0; 2];
-                        stair(part, k, parts, &mut room, &mut value);
+                        stair(part, k, parts, &mut workspace, &mut value);
                         area += h * value[0];
                         moment += h * value[0] * h * (f64::from(k) + 0.5);
                         last = value[0];

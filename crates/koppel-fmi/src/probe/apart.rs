@@ -3,7 +3,7 @@
 //! How long a trial may take follows from the plain steps, which are tried first: whatever does not return in [`MULTIPLE`] times as long
 //! hangs, in whichever call. So a slow FMU is not accused, and one whose steps hang after a state was restored is.
 
-use super::findings::{Seen, failed, not_tried, noted};
+use super::findings::{Judgement, failed, not_tried, noted};
 use super::{
     Capability, Declared, Finding, Findings, Outcome, ProbeOptions, Scope, capabilities, declared, finding,
     interface, name_of, probe,
@@ -50,7 +50,7 @@ pub fn probe_apart(fmu: &Arc<Fmu>, options: &ProbeOptions, isolation: &Isolation
     let runs = findings.iter().all(|one| one.outcome == Outcome::Held);
     for capability in capabilities(fmu.description(), kind, options.scope) {
         let says = declared(capability, fmu.description(), kind);
-        let seen = match says {
+        let judgement = match says {
             _ if !runs => not_tried("it does not run"),
             Declared::No => not_tried("it is not declared"),
             Declared::Yes | Declared::Always => match alone(capability) {
@@ -66,14 +66,14 @@ pub fn probe_apart(fmu: &Arc<Fmu>, options: &ProbeOptions, isolation: &Isolation
                 },
             },
         };
-        findings.push(finding(capability, says, seen));
+        findings.push(finding(capability, says, judgement));
     }
     Ok(Findings { interface: name_of(kind).into(), step, findings })
 }
 
 /// What a worker found. Steps that are taken without a function and fail with it tell of the function: a stiff solver asks for derivatives
 /// in every step.
-fn judged(found: Findings, capability: Capability) -> Seen {
+fn judged(found: Findings, capability: Capability) -> Judgement {
     let steps = found.of(Capability::Steps).filter(|steps| steps.outcome == Outcome::Failed);
     if let (Some(steps), Capability::DirectionalDerivatives) = (steps, capability) {
         return failed(steps.text.clone());

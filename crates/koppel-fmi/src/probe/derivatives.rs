@@ -5,7 +5,7 @@
 //! A derivative agrees with (1) to a thousandth of itself, or to what round-off leaves of the difference.
 
 use super::experiment::{Body, Experiment, WARM_UP};
-use super::findings::{Seen, failed, held, not_tried};
+use super::findings::{Judgement, failed, held, not_tried};
 use crate::description::{ValueType, Variability};
 use koppel::Result;
 
@@ -30,7 +30,7 @@ struct Column {
 }
 
 /// Directional derivatives against differences.
-pub(super) fn directional(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn directional(on: &Experiment<'_>) -> Result<Judgement> {
     against_differences(on, |body, references, j, column| {
         let mut seed = vec![0.0; references.0.len()];
         seed[j] = 1.0;
@@ -39,7 +39,7 @@ pub(super) fn directional(on: &Experiment<'_>) -> Result<Seen> {
 }
 
 /// Adjoint derivatives, row by row, against differences.
-pub(super) fn adjoint(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn adjoint(on: &Experiment<'_>) -> Result<Judgement> {
     against_differences(on, |body, references, j, column| {
         let mut row = vec![0.0; references.0.len()];
         for (i, entry) in column.iter_mut().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn adjoint(on: &Experiment<'_>) -> Result<Seen> {
 fn against_differences(
     on: &Experiment<'_>,
     mut derivative: impl FnMut(&Body, &(Vec<u32>, Vec<u32>), usize, &mut [f64]) -> Result<()>,
-) -> Result<Seen> {
+) -> Result<Judgement> {
     let mut body = on.warm()?;
     let knowns = knowns(on, &body);
     if knowns.unknowns.is_empty() || knowns.inputs.is_empty() && knowns.states.is_empty() {

@@ -121,12 +121,12 @@ impl<'a> Experiment<'a> {
 
     /// Steps `from..from + count` under constant inputs; all that can be seen after each.
     pub(super) fn run(&self, body: &mut Body, from: u64, count: u64) -> Result<Vec<f64>> {
-        let mut seen = Vec::new();
+        let mut outputs = Vec::new();
         for k in from..from + count {
             self.advance(body, self.time(k), self.step, 1, &self.inputs(k))?;
-            self.see(body, &mut seen);
+            self.read_outputs(body, &mut outputs);
         }
-        Ok(seen)
+        Ok(outputs)
     }
 
     /// Begin of step number `k`.
@@ -153,9 +153,9 @@ impl<'a> Experiment<'a> {
     }
 
     /// Adds outputs and locals; what cannot be read is not a number.
-    pub(super) fn see(&self, body: &mut Body, seen: &mut Vec<f64>) {
+    pub(super) fn read_outputs(&self, body: &mut Body, outputs: &mut Vec<f64>) {
         for (id, _) in self.visible(body) {
-            seen.push(body.subsystem().get(id).unwrap_or(f64::NAN));
+            outputs.push(body.subsystem().get(id).unwrap_or(f64::NAN));
         }
     }
 

@@ -155,20 +155,20 @@ impl fmt::Display for Findings {
 }
 
 /// An outcome with its sentence.
-pub(super) type Seen = (Outcome, String);
+pub(super) type Judgement = (Outcome, String);
 
-pub(super) fn held(text: impl Into<String>) -> Seen {
+pub(super) fn held(text: impl Into<String>) -> Judgement {
     (Outcome::Held, text.into())
 }
 
-pub(super) fn failed(text: impl Into<String>) -> Seen {
+pub(super) fn failed(text: impl Into<String>) -> Judgement {
     (Outcome::Failed, text.into())
 }
 
-pub(super) fn noted(text: impl Into<String>) -> Seen {
+pub(super) fn noted(text: impl Into<String>) -> Judgement {
     (Outcome::Noted, text.into())
 }
 
-pub(super) fn not_tried(text: impl Into<String>) -> Seen {
+pub(super) fn not_tried(text: impl Into<String>) -> Judgement {
     (Outcome::NotTried, text.into())
 }

@@ -8,7 +8,7 @@
 //! which is 0 for what depends on states alone. Where steps have one size only, or (1) does not tell, the output may be old.
 
 use super::experiment::{Body, Experiment, WARM_UP};
-use super::findings::{Seen, held, not_tried, noted};
+use super::findings::{Judgement, held, not_tried, noted};
 use super::reading::differs;
 use koppel::Result;
 
@@ -36,7 +36,7 @@ enum Verdict {
 }
 
 /// Outputs without declared dependencies are as new as the inputs.
-pub(super) fn freshness(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn freshness(on: &Experiment<'_>) -> Result<Judgement> {
     if !on.moves() {
         return Ok(not_tried("it has no continuous inputs"));
     }

@@ -5,7 +5,7 @@
 //! size is in both runs and drops out.
 
 use super::experiment::{Body, Experiment, WARM_UP};
-use super::findings::{Seen, failed, held, not_tried, noted};
+use super::findings::{Judgement, failed, held, not_tried, noted};
 use koppel::Result;
 
 /// Sub-steps that show what a ramp does.
@@ -15,12 +15,12 @@ const SUBSTEPS: u32 = 32;
 const AGREES: f64 = 0.3;
 
 /// FMI 2.0 input derivatives.
-pub(super) fn input_derivatives(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn input_derivatives(on: &Experiment<'_>) -> Result<Judgement> {
     ramp(on, "given by derivatives", |body| Some(failed(refused(body)?)))
 }
 
 /// FMI 3.0 intermediate update: does the FMU ask, and does the answer act?
-pub(super) fn intermediate_update(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn intermediate_update(on: &Experiment<'_>) -> Result<Judgement> {
     ramp(on, "given by intermediate update", |body| match body {
         Body::CoSimulation(body) if body.asked() == 0 => {
             Some(noted("the FMU never asks for inputs inside a step"))
@@ -29,13 +29,13 @@ pub(super) fn intermediate_update(on: &Experiment<'_>) -> Result<Seen> {
     })
 }
 
-fn ramp(on: &Experiment<'_>, how: &str, complaint: impl Fn(&Body) -> Option<Seen>) -> Result<Seen> {
+fn ramp(on: &Experiment<'_>, how: &str, complaint: impl Fn(&Body) -> Option<Judgement>) -> Result<Judgement> {
     if !on.moves() {
         return Ok(not_tried("it has no continuous inputs"));
     }
     let (ramp, body) = end_of_ramp(on, 1.0, false)?;
-    if let Some(seen) = complaint(&body) {
-        return Ok(seen);
+    if let Some(judgement) = complaint(&body) {
+        return Ok(judgement);
     }
     drop(body);
     let effect: Vec<f64> = minus(&ramp, &end_of_ramp(on, 0.0, false)?.0);
@@ -81,9 +81,9 @@ fn end_of_ramp(on: &Experiment<'_>, slope: f64, in_substeps: bool) -> Result<(Ve
     // The same inputs at the end, or whatever follows them at once would seem to have followed the ramp.
     let mut outputs = vec![0.0; body.subsystem().ports().outputs.len()];
     body.subsystem().read(Some(&on.rest), &mut outputs)?;
-    let mut seen = Vec::new();
-    on.see(&mut body, &mut seen);
-    Ok((seen, body))
+    let mut outputs = Vec::new();
+    on.read_outputs(&mut body, &mut outputs);
+    Ok((outputs, body))
 }
 
 /// What it would not take: it is driven without, which proves nothing.

@@ -26,7 +26,7 @@ use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use crate::import::{Options, ports};
 use experiment::{Experiment, TRIAL, WARM_UP};
-use findings::{Seen, failed, held, not_tried};
+use findings::{Judgement, failed, held, not_tried};
 use koppel::solver::SolverConfig;
 use koppel::system::Dependencies;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
     let description = fmu.description();
     let kind = interface(fmu, options)?;
     let experiment = Experiment::new(fmu, kind, options).map_err(not_even_an_instance)?;
-    let steps = seen((|| {
+    let steps = judgement((|| {
         let mut body = experiment.fresh()?;
         experiment.run(&mut body, 0, WARM_UP + TRIAL)?;
         Ok(held(format!("{} steps of {} s", WARM_UP + TRIAL, experiment.step)))
@@ -77,7 +77,7 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
         let outcome = match declared {
             _ if !runs => not_tried("it does not run"),
             Declared::No => not_tried("it is not declared"),
-            Declared::Yes | Declared::Always => seen(try_out(&experiment, capability)),
+            Declared::Yes | Declared::Always => judgement(try_out(&experiment, capability)),
         };
         list.push(finding(capability, declared, outcome));
     }
@@ -99,12 +99,12 @@ fn name_of(kind: Kind) -> &'static str {
     }
 }
 
-fn finding(capability: Capability, declared: Declared, (outcome, text): Seen) -> Finding {
+fn finding(capability: Capability, declared: Declared, (outcome, text): Judgement) -> Finding {
     Finding { capability, declared, outcome, text }
 }
 
 /// What goes wrong in a trial is its outcome.
-fn seen(result: koppel::Result<Seen>) -> Seen {
+fn judgement(result: koppel::Result<Judgement>) -> Judgement {
     result.unwrap_or_else(|error| failed(error.to_string()))
 }
 
@@ -170,7 +170,7 @@ fn has_unknown_dependencies(description: &Description) -> bool {
     ports(description).outputs.iter().any(|output| output.depends == Dependencies::Unknown)
 }
 
-fn try_out(on: &Experiment<'_>, capability: Capability) -> koppel::Result<Seen> {
+fn try_out(on: &Experiment<'_>, capability: Capability) -> koppel::Result<Judgement> {
     let varies = on.fmu.description().co_simulation.as_ref();
     let varies = varies.is_some_and(|section| section.can_handle_variable_communication_step_size);
     match capability {

@@ -3,7 +3,7 @@
 //! Inputs are moved one by one: what depends on their difference would not move if all moved alike.
 
 use super::experiment::{Body, Experiment, TRIAL, WARM_UP};
-use super::findings::{Seen, failed, held, not_tried, noted};
+use super::findings::{Judgement, failed, held, not_tried, noted};
 use koppel::Result;
 use koppel::system::{Dependencies, Ports};
 
@@ -22,7 +22,7 @@ pub(super) struct Reaction {
 }
 
 /// Outputs follow inputs without a step; afterwards everything goes on as if nothing had been.
-pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Judgement> {
     if !on.moves() {
         return Ok(not_tried("it has no continuous inputs"));
     }
@@ -32,7 +32,7 @@ pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Seen> {
     let mut body = on.warm()?;
     let reaction = match react(on, &mut body)? {
         Ok(reaction) => reaction,
-        Err(seen) => return Ok(seen),
+        Err(judgement) => return Ok(judgement),
     };
     let after = on.run(&mut body, WARM_UP, TRIAL)?;
     if let Some(difference) = on.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
@@ -56,13 +56,13 @@ pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Seen> {
 }
 
 /// Outputs follow only inputs they declare to depend on.
-pub(super) fn dependencies(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn dependencies(on: &Experiment<'_>) -> Result<Judgement> {
     if !on.moves() {
         return Ok(not_tried("it has no continuous inputs"));
     }
     let reaction = match react(on, &mut on.warm()?)? {
         Ok(reaction) => reaction,
-        Err(seen) => return Ok(seen),
+        Err(judgement) => return Ok(judgement),
     };
     Ok(match reaction.undeclared() {
         Some(text) => failed(text),
@@ -81,7 +81,10 @@ pub(super) fn stale(on: &Experiment<'_>, body: &mut Body) -> Result<(Vec<String>
 }
 
 /// Moves inputs one by one, then all; what does not come back is a finding.
-pub(super) fn react(on: &Experiment<'_>, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
+pub(super) fn react(
+    on: &Experiment<'_>,
+    body: &mut Body,
+) -> Result<std::result::Result<Reaction, Judgement>> {
     let ports = body.subsystem().ports().clone();
     let (rest, other) = (on.inputs(WARM_UP), on.inputs(WARM_UP + 1));
     let mut read = |inputs: &[f64]| -> Result<Vec<f64>> {

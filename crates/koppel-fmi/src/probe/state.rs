@@ -1,12 +1,12 @@
 //! Trials of states and instances.
 
 use super::experiment::{Body, Difference, Experiment, TRIAL, WARM_UP};
-use super::findings::{Seen, failed, held};
+use super::findings::{Judgement, failed, held};
 use koppel::Result;
 use koppel::system::{Horizon, Snapshot};
 
 /// A sentence for two recordings that should be the same.
-fn compare(difference: Option<Difference>, what: &str) -> Seen {
+fn compare(difference: Option<Difference>, what: &str) -> Judgement {
     match difference {
         None => held(format!("{what}: the same bits")),
         Some(d) if d.is_small() => held(format!("{what}: the same to {:.1e}", d.relative)),
@@ -15,7 +15,7 @@ fn compare(difference: Option<Difference>, what: &str) -> Seen {
 }
 
 /// Save, go on, go back, go on again.
-pub(super) fn roll_back(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn roll_back(on: &Experiment<'_>) -> Result<Judgement> {
     let mut body = on.warm()?;
     let mut snapshot = Snapshot::default();
     body.subsystem().save(&mut snapshot)?;
@@ -27,7 +27,7 @@ pub(super) fn roll_back(on: &Experiment<'_>) -> Result<Seen> {
 }
 
 /// The same through bytes, also in another instance.
-pub(super) fn serialization(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn serialization(on: &Experiment<'_>) -> Result<Judgement> {
     let mut body = on.warm()?;
     let mut snapshot = Snapshot::new(Horizon::Anywhere);
     body.subsystem().save(&mut snapshot)?;
@@ -48,7 +48,7 @@ pub(super) fn serialization(on: &Experiment<'_>) -> Result<Seen> {
 }
 
 /// Start, go on, start again.
-pub(super) fn reset(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn reset(on: &Experiment<'_>) -> Result<Judgement> {
     let mut body = on.fresh()?;
     let first = on.run(&mut body, 0, TRIAL)?;
     body.base_mut().reset()?;
@@ -59,7 +59,7 @@ pub(super) fn reset(on: &Experiment<'_>) -> Result<Seen> {
 }
 
 /// Two instances in turn, with different inputs.
-pub(super) fn second_instance(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn second_instance(on: &Experiment<'_>) -> Result<Judgement> {
     let mut alone = on.fresh()?;
     let first = on.run(&mut alone, 0, TRIAL)?;
     drop(alone);
@@ -75,7 +75,7 @@ pub(super) fn second_instance(on: &Experiment<'_>) -> Result<Seen> {
 
 /// One step, or two halves. They differ by the error of a solver, or of the coupling inside, which may be large but
 /// vanishes with the step over the same time; steps of the wrong size are as wrong when they are small.
-pub(super) fn variable_step(on: &Experiment<'_>) -> Result<Seen> {
+pub(super) fn variable_step(on: &Experiment<'_>) -> Result<Judgement> {
     let first = halved(on, 1)?;
     let mut figure = format!(
         "one step of {} s and two of half the size differ by {:.1e} of the change",
@@ -107,9 +107,9 @@ fn in_parts(on: &Experiment<'_>, parts: u32) -> Result<(Vec<f64>, Body)> {
     for k in 0..parts {
         on.advance(&mut body, start + f64::from(k) * size, size, 1, &inputs)?;
     }
-    let mut seen = Vec::new();
-    on.see(&mut body, &mut seen);
-    Ok((seen, body))
+    let mut outputs = Vec::new();
+    on.read_outputs(&mut body, &mut outputs);
+    Ok((outputs, body))
 }
 
 /// So many parts against twice as many.

@@ -24,12 +24,12 @@ use koppel::system::{ModelSource, StateSpace};
 pub(super) struct Linearization {
     unknowns: Option<Unknowns>,
     trust: Trust,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Buffers, so that asking at every step allocates nothing.
 #[derive(Default)]
-struct Room {
+struct Workspace {
     inputs: Vec<f64>,
     states: Vec<f64>,
     moved: Vec<f64>,
@@ -42,7 +42,7 @@ struct Room {
 impl Linearization {
     pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
         let trust = Trust::new(is_offered && unknowns.is_some());
-        Linearization { unknowns, trust, room: Room::default() }
+        Linearization { unknowns, trust, workspace: Workspace::default() }
     }
 }
 
@@ -55,20 +55,21 @@ type Values = Vec<f64>;
 
 impl ModelExchange {
     pub(super) fn matrices(&mut self, inputs: &[f64]) -> Result<StateSpace> {
-        let found = self.while_placed(inputs, &mut Room::default(), |fmu, _| match fmu.linearization.trust {
-            Trust::Held => fmu.directional_matrices(),
-            Trust::Unknown => {
-                let found = fmu.differences(inputs, 1.0)?;
-                Ok(match fmu.directional_matrices() {
-                    Ok(given) => fmu.judge(inputs, given, found)?,
-                    Err(error) => {
-                        fmu.linearization.trust = Trust::Failed(error.to_string());
-                        found.0
-                    }
-                })
-            }
-            Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
-        });
+        let found =
+            self.while_placed(inputs, &mut Workspace::default(), |fmu, _| match fmu.linearization.trust {
+                Trust::Held => fmu.directional_matrices(),
+                Trust::Unknown => {
+                    let found = fmu.differences(inputs, 1.0)?;
+                    Ok(match fmu.directional_matrices() {
+                        Ok(given) => fmu.judge(inputs, given, found)?,
+                        Err(error) => {
+                            fmu.linearization.trust = Trust::Failed(error.to_string());
+                            found.0
+                        }
+                    })
+                }
+                Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
+            });
         let source = match &self.linearization.trust {
             Trust::Held => "directional derivatives".into(),
             trust => format!("finite differences{}", trust.complaint()),
@@ -78,14 +79,15 @@ impl ModelExchange {
     }
 
     pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<()> {
-        let mut room = std::mem::take(&mut self.linearization.room);
-        let done = self.while_placed(inputs, &mut room, |fmu, room| fmu.rates_here(room, rates));
-        self.linearization.room = room;
+        let mut workspace = std::mem::take(&mut self.linearization.workspace);
+        let done =
+            self.while_placed(inputs, &mut workspace, |fmu, workspace| fmu.rates_here(workspace, rates));
+        self.linearization.workspace = workspace;
         done
     }
 
-    fn rates_here(&mut self, room: &mut Room, rates: &mut [f64]) -> Result<()> {
-        let Room { states, moved, derivatives: dx, change, above, below, .. } = room;
+    fn rates_here(&mut self, workspace: &mut Workspace, rates: &mut [f64]) -> Result<()> {
+        let Workspace { states, moved, derivatives: dx, change, above, below, .. } = workspace;
         dx.resize(self.integrator.x.len(), 0.0);
         self.called(self.backend.get_derivatives(dx))?;
         if let (Trust::Held, Some(unknowns)) = (&self.linearization.trust, &self.linearization.unknowns) {
@@ -115,10 +117,10 @@ impl ModelExchange {
         if self.integrator.x.len() != rates.len() {
             return Ok(false);
         }
-        let mut room = std::mem::take(&mut self.linearization.room);
-        let done =
-            self.while_placed(inputs, &mut room, |fmu, _| fmu.called(fmu.backend.get_derivatives(rates)));
-        self.linearization.room = room;
+        let mut workspace = std::mem::take(&mut self.linearization.workspace);
+        let done = self
+            .while_placed(inputs, &mut workspace, |fmu, _| fmu.called(fmu.backend.get_derivatives(rates)));
+        self.linearization.workspace = workspace;
         done?;
         Ok(true)
     }
@@ -127,8 +129,8 @@ impl ModelExchange {
     fn while_placed<T>(
         &mut self,
         inputs: &[f64],
-        room: &mut Room,
-        ask: impl FnOnce(&mut ModelExchange, &mut Room) -> Result<T>,
+        workspace: &mut Workspace,
+        ask: impl FnOnce(&mut ModelExchange, &mut Workspace) -> Result<T>,
     ) -> Result<T> {
         self.integrator.next.copy_from_slice(inputs);
         if self.phase == Phase::Initializing {
@@ -139,15 +141,20 @@ impl ModelExchange {
             self.integrator.event()?;
             self.integrator.settled.copy_from_slice(&self.integrator.next);
         }
-        room.inputs.clone_from(&self.integrator.applied);
-        room.states.clear();
-        room.states.extend(self.integrator.x.iter().zip(&self.integrator.scales).map(|(x, scale)| x * scale));
+        workspace.inputs.clone_from(&self.integrator.applied);
+        workspace.states.clear();
+        workspace
+            .states
+            .extend(self.integrator.x.iter().zip(&self.integrator.scales).map(|(x, scale)| x * scale));
         // Others would need an event.
-        self.integrator.discrete.iter().for_each(|place| self.integrator.next[*place] = room.inputs[*place]);
-        let answer = self.integrator.write_inputs().and_then(|()| ask(self, room));
-        self.integrator.next.copy_from_slice(&room.inputs);
+        self.integrator
+            .discrete
+            .iter()
+            .for_each(|place| self.integrator.next[*place] = workspace.inputs[*place]);
+        let answer = self.integrator.write_inputs().and_then(|()| ask(self, workspace));
+        self.integrator.next.copy_from_slice(&workspace.inputs);
         let inputs_back = self.integrator.write_inputs();
-        let states_back = self.called(self.backend.set_states(&room.states));
+        let states_back = self.called(self.backend.set_states(&workspace.states));
         let answer = answer?;
         inputs_back.and(states_back).map(|()| answer)
     }

@@ -24,7 +24,7 @@ pub(in crate::coupling) struct Transition {
     response: Option<Response>,
     rates: Vec<f64>,
     b: Matrix,
-    room: Integrals,
+    workspace: Integrals,
 }
 
 impl Transition {
@@ -37,7 +37,7 @@ impl Transition {
             response: is_driven.then(Response::default),
             rates: vec![0.0; outputs.len()],
             b: Matrix::default(),
-            room: Integrals::default(),
+            workspace: Integrals::default(),
             inputs,
             outputs,
         }
@@ -45,8 +45,8 @@ impl Transition {
 
     /// All matrices over a step of this size. Allocates only at the first call.
     pub(in crate::coupling) fn fit(&mut self, model: &InterfaceModel, size: f64) -> linalg::Result<()> {
-        let Transition { integrals, by_inputs, response, b, room, .. } = self;
-        room.both(&model.s_y, size, integrals)?;
+        let Transition { integrals, by_inputs, response, b, workspace, .. } = self;
+        workspace.both(&model.s_y, size, integrals)?;
         model.write_input_matrix(b);
         integrals[0].mul_into(b, &mut by_inputs[0]);
         integrals[1].mul_into(b, &mut by_inputs[1]);

@@ -11,7 +11,7 @@ pub(super) struct Ahead {
     end: Matrix,
     response: Option<Response>,
     integrals: Integrals,
-    room: Matrix,
+    workspace: Matrix,
 }
 
 impl Ahead {
@@ -22,7 +22,7 @@ impl Ahead {
 
     /// All matrices for steps of this size. Allocates only at the first call.
     pub(super) fn fit(&mut self, closed: &ClosedLoop, size: f64) -> Result<()> {
-        let Ahead { end, response, integrals, room } = self;
+        let Ahead { end, response, integrals, workspace } = self;
         let found = integrals.first(&closed.a, size, end);
         let found = found.and_then(|()| match response {
             Some(response) => response.fit(&closed.a, &closed.b, size),
@@ -33,8 +33,8 @@ impl Ahead {
             source,
         })?;
         if closed.is_direct {
-            closed.m.mul_into(end, room);
-            std::mem::swap(end, room);
+            closed.m.mul_into(end, workspace);
+            std::mem::swap(end, workspace);
         }
         Ok(())
     }
