@@ -26,13 +26,13 @@ fn summary(folder: &Folder, arguments: &[&str]) -> Value {
 #[test]
 fn a_choice_is_explained_and_can_be_pinned() {
     let folder = Folder::with(&open("\"auto\"", COUNTED));
-    let told = summary(&folder, &["run", "system.toml", "--out", "a.csv"]);
-    let auto = &told["auto"];
+    let report = summary(&folder, &["run", "system.toml", "--out", "a.csv"]);
+    let auto = &report["auto"];
     assert_eq!(auto["basis"], "forecast", "{auto:#}");
     assert!(auto["error"].as_f64().unwrap() <= 0.05, "{auto:#}");
     assert!(auto["tried"].as_array().unwrap().len() > 4, "{auto:#}");
-    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
-    assert_eq!(told["step"], auto["chosen"]["step"]);
+    assert_ne!(report["certificate"]["verdict"], "wrong", "{report:#}");
+    assert_eq!(report["step"], auto["chosen"]["step"]);
     let lines: Vec<&str> =
         auto["pin"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     let pinned =
@@ -50,11 +50,11 @@ fn a_choice_is_explained_and_can_be_pinned() {
 #[test]
 fn a_given_step_is_kept_and_rows_on_a_grid_come_out() {
     let folder = Folder::with(&open("5e-4", COUNTED));
-    let told = summary(&folder, &["run", "system.toml"]);
-    assert_eq!(told["step"], 5e-4);
-    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
-    let told = summary(&folder, &["run", "system.toml", "--step", "{ at_most = 0.01 }", "--out", "g.csv"]);
-    let step = told["step"].as_f64().unwrap();
+    let report = summary(&folder, &["run", "system.toml"]);
+    assert_eq!(report["step"], 5e-4);
+    assert!(report["auto"]["error"].as_f64().unwrap() <= 0.05, "{report:#}");
+    let report = summary(&folder, &["run", "system.toml", "--step", "{ at_most = 0.01 }", "--out", "g.csv"]);
+    let step = report["step"].as_f64().unwrap();
     let parts = 0.01 / step;
     assert!((parts - parts.round()).abs() < 1e-9 && parts >= 1.0, "{step}");
     let text = folder.read("g.csv");
@@ -117,10 +117,10 @@ fn a_system_that_is_not_linear_is_tried_on_copies() {
     let folder = Folder::new();
     let file = examples().join("van-der-pol.toml");
     let arguments = ["run", file.to_str().unwrap(), "--coupling", COUNTED, "--step", "auto", "--second-run"];
-    let told = summary(&folder, &arguments);
-    assert_eq!(told["auto"]["basis"], "pilots", "{:#}", told["auto"]);
-    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
-    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
+    let report = summary(&folder, &arguments);
+    assert_eq!(report["auto"]["basis"], "pilots", "{:#}", report["auto"]);
+    assert!(report["auto"]["error"].as_f64().unwrap() <= 0.05, "{report:#}");
+    assert_ne!(report["certificate"]["verdict"], "wrong", "{report:#}");
 }
 
 /// What must not be copied is not; the choice then rests on linear models, or on nothing.
@@ -130,8 +130,8 @@ fn what_must_not_be_copied_is_not() {
     let folder = Folder::with(&system.replacen("solver = {", "probe = false\nsolver = {", 1));
     let said = folder.run(&["run", "system.toml", "--coupling", "auto", "--json"]);
     if said.code == Some(0) {
-        let told: Value = serde_json::from_str(&said.out).unwrap();
-        assert_ne!(told["auto"]["basis"], "pilots", "{:#}", told["auto"]);
+        let report: Value = serde_json::from_str(&said.out).unwrap();
+        assert_ne!(report["auto"]["basis"], "pilots", "{:#}", report["auto"]);
         assert!(said.err.contains("no copies were run"), "{}", said.err);
     } else {
         panic!("{}\n{}", said.out, said.err);
@@ -183,11 +183,11 @@ fn a_coupling_that_is_not_said_is_chosen() {
     assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
     // Zero-order hold is stable up to 38.1 ms.
     folder.write("system.toml", &unsaid("0.038"));
-    let told = summary(&folder, &["run", "system.toml"]);
-    assert_eq!(told["step"], 0.038);
-    assert_ne!(told["settings"]["run"]["coupling"]["method"], "zoh", "{:#}", told["auto"]);
-    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
-    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
+    let report = summary(&folder, &["run", "system.toml"]);
+    assert_eq!(report["step"], 0.038);
+    assert_ne!(report["settings"]["run"]["coupling"]["method"], "zoh", "{:#}", report["auto"]);
+    assert!(report["auto"]["error"].as_f64().unwrap() <= 0.05, "{report:#}");
+    assert_ne!(report["certificate"]["verdict"], "wrong", "{report:#}");
     // Where nothing keeps the error, a step that does is named.
     folder.write("system.toml", &unsaid("0.29"));
     let said = folder.run(&[
@@ -204,14 +204,17 @@ fn a_coupling_that_is_not_said_is_chosen() {
 #[test]
 fn where_nothing_may_be_tried_inputs_are_held() {
     let folder = Folder::with("[run]\nstop = 1\nstep = 0.1\n[subsystems.a]\nmodel = \"pt1\"\n");
-    let told = summary(&folder, &["run", "system.toml"]);
-    assert!(told["auto"].is_null() && told["settings"]["run"]["coupling"]["method"] == "zoh", "{told:#}");
+    let report = summary(&folder, &["run", "system.toml"]);
+    assert!(
+        report["auto"].is_null() && report["settings"]["run"]["coupling"]["method"] == "zoh",
+        "{report:#}"
+    );
     let spared = unsaid("0.038").replacen("model = ", "probe = false\nmodel = ", 1);
     folder.write("spared.toml", &spared);
     let said = folder.run(&["run", "spared.toml", "--json"]);
-    let told: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(told["auto"]["basis"], "nothing", "{:#}", told["auto"]);
-    assert_eq!(told["settings"]["run"]["coupling"]["method"], "zoh");
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(report["auto"]["basis"], "nothing", "{:#}", report["auto"]);
+    assert_eq!(report["settings"]["run"]["coupling"]["method"], "zoh");
     assert!(!said.err.contains("no copies"), "{}", said.err);
     folder.write("system.toml", &unsaid("2e-3"));
     folder.write(

@@ -60,10 +60,10 @@ fn error(folder: &Folder, file: &str) -> f64 {
 fn keeps_the_error(folder: &Folder, file: &str) -> [Value; 2] {
     let run = |more: &[&str]| {
         let all = [&["run", file, "--json", "--no-cache", "--out", "out.csv"], more].concat();
-        let told = folder.succeed(&all).json();
+        let report = folder.succeed(&all).json();
         let own = error(folder, "out.csv");
-        assert!(own <= 0.05, "{file} {more:?}: {own}\n{:#}", told["auto"]);
-        told["auto"].clone()
+        assert!(own <= 0.05, "{file} {more:?}: {own}\n{:#}", report["auto"]);
+        report["auto"].clone()
     };
     let given = run(&["--coupling", "auto"]);
     assert_eq!(given["chosen"]["step"], 5e-4);
@@ -85,8 +85,8 @@ fn fmus_of_koppel(options: &[&str], basis: &str) {
     }
     let spared = system("fmu = \"left.fmu\"\nprobe = false", "fmu = \"right.fmu\"");
     folder.write("spared.toml", &spared);
-    let told = folder.succeed(&["run", "spared.toml", "--coupling", "auto", "--json", "--no-cache"]).json();
-    assert_eq!(told["auto"]["basis"], basis, "{:#}", told["auto"]);
+    let report = folder.succeed(&["run", "spared.toml", "--coupling", "auto", "--json", "--no-cache"]).json();
+    assert_eq!(report["auto"]["basis"], basis, "{:#}", report["auto"]);
     // Tuning needs models, which are found by exciting what tells none.
     let tune = ["tune", "fmus.toml", "--methods", "zoh,foh", "--evaluations", "40", "--json", "--no-cache"];
     let said = folder.succeed(&tune);
@@ -117,10 +117,10 @@ fn fmus_of_another_tool() {
     let run =
         |more: &[&str]| folder.succeed(&[&["run", "python.toml", "--json", "--no-cache"], more].concat());
     run(&["--coupling", "foh", "--step", "2e-5", "--out", "fine.csv"]);
-    let told = run(&["--coupling", "auto", "--out", "out.csv"]).json();
-    assert_eq!(told["auto"]["basis"], "pilots", "{:#}", told["auto"]);
+    let report = run(&["--coupling", "auto", "--out", "out.csv"]).json();
+    assert_eq!(report["auto"]["basis"], "pilots", "{:#}", report["auto"]);
     let own = error(&folder, "out.csv");
-    assert!(own <= 0.05, "{own}: {:#}", told["auto"]);
+    assert!(own <= 0.05, "{own}: {:#}", report["auto"]);
 }
 
 /// A system structure: FMUs made of the native models.
@@ -141,15 +141,15 @@ fn fmus_without_a_coupling() {
     ]);
     folder.succeed(&["fmu", "export", "spring-mass", "-o", "right.fmu", "--solver", solver]);
     folder.write("fmus.toml", &system("fmu = \"left.fmu\"", "fmu = \"right.fmu\""));
-    let told = folder.succeed(&["run", "fmus.toml", "--json", "--out", "a.csv"]).json();
-    let method = told["settings"]["run"]["coupling"].to_string();
-    if told["auto"]["basis"] == "pilots" {
-        assert!(error(&folder, "a.csv") <= 0.05, "{:#}", told["auto"]);
+    let report = folder.succeed(&["run", "fmus.toml", "--json", "--out", "a.csv"]).json();
+    let method = report["settings"]["run"]["coupling"].to_string();
+    if report["auto"]["basis"] == "pilots" {
+        assert!(error(&folder, "a.csv") <= 0.05, "{:#}", report["auto"]);
     } else {
         // A machine so busy that copies do not pay.
-        assert_eq!(told["auto"]["basis"], "nothing", "{:#}", told["auto"]);
+        assert_eq!(report["auto"]["basis"], "nothing", "{:#}", report["auto"]);
     }
-    let schedule = told["settings"]["run"]["schedule"].to_string();
+    let schedule = report["settings"]["run"]["schedule"].to_string();
     let coupling = toml(&method);
     folder.succeed(&[
         "run",
@@ -217,9 +217,9 @@ fn a_loop_of_fmus_that_evaluate_outputs_in_steps_alone() {
     assert_eq!((&held["verdict"], &predicted["verdict"]), (&"unstable".into(), &"stable".into()));
     let error = predicted["error"]["overall"].as_f64().unwrap();
     assert!(error < 0.01, "{predicted:#}");
-    let told =
+    let report =
         folder.succeed(&["run", "system.toml", "--coupling", "auto", "--json", "--out", "out.csv"]).json();
-    assert_eq!(told["auto"]["chosen"]["coupling"]["method"], "vfps", "{:#}", told["auto"]);
+    assert_eq!(report["auto"]["chosen"]["coupling"]["method"], "vfps", "{:#}", report["auto"]);
     for (i, name) in ["first.y", "second.y"].into_iter().enumerate() {
         let y = folder.column("out.csv", name);
         let range = y.iter().copied().fold(f64::NEG_INFINITY, f64::max)

@@ -179,7 +179,7 @@ fn units() {
 #[test]
 fn something_else_than_a_system() {
     let folder = Folder::with(SYSTEM);
-    let told = |arguments: &[&str], parts: &[&str]| {
+    let report = |arguments: &[&str], parts: &[&str]| {
         let said = folder.run(arguments);
         assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.err);
         assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
@@ -187,47 +187,47 @@ fn something_else_than_a_system() {
     };
     folder.succeed(&["fmu", "export", "mass"]);
     for command in ["run", "check", "tune", "probe"] {
-        told(
+        report(
             &[command, "mass.fmu"],
             &["is an FMU, not a system file", "fmu = \"mass.fmu\"", "koppel fmu info"],
         );
     }
     std::fs::copy(folder.path("mass.fmu"), folder.path("mass.zip")).unwrap();
-    told(&["run", "mass.zip"], &["is a zip archive, not a system file", "`.ssp`"]);
+    report(&["run", "mass.zip"], &["is a zip archive, not a system file", "`.ssp`"]);
     let run = ["run", "system.toml", "-q", "--checkpoint", "c", "--checkpoint-every", "100", "--out"];
     folder.succeed(&[&run[..], &["r.csv"]].concat());
     folder.succeed(&[&run[..], &["r.parquet"]].concat());
-    told(&["run", "c"], &["`c` is a checkpoint", "koppel resume"]);
-    told(&["run", "r.csv"], &["`r.csv` is a result file"]);
-    told(&["run", "r.parquet"], &["`r.parquet` is a result file"]);
+    report(&["run", "c"], &["`c` is a checkpoint", "koppel resume"]);
+    report(&["run", "r.csv"], &["`r.csv` is a result file"]);
+    report(&["run", "r.parquet"], &["`r.parquet` is a result file"]);
     folder.write("study.toml", "system = \"system.toml\"\n[factors]\n\"left.m\" = [1]\n[measures]\n");
-    told(&["run", "study.toml"], &["this is a study, not a system", "study.toml:2:1", "koppel study"]);
-    told(&["study", "system.toml"], &["this is a system, not a study", "koppel run", "[factors]"]);
+    report(&["run", "study.toml"], &["this is a study, not a system", "study.toml:2:1", "koppel study"]);
+    report(&["study", "system.toml"], &["this is a system, not a study", "koppel run", "[factors]"]);
     folder.write("empty.toml", "");
-    told(&["run", "empty.toml"], &["needs `run`", "`koppel new` writes"]);
+    report(&["run", "empty.toml"], &["needs `run`", "`koppel new` writes"]);
     let text = |from: &str, to: &str| folder.write("other.toml", &SYSTEM.replace(from, to));
     text("[[connections]]", "[connections]");
-    told(&["run", "other.toml"], &["duplicate key", "write [[connections]], once for each"]);
+    report(&["run", "other.toml"], &["duplicate key", "write [[connections]], once for each"]);
     folder.write(
         "other.toml",
         "[run]\nstop = 1\nstep = 0.1\n[connections]\nfrom = \"a.x\"\n[subsystems.a]\nmodel = \"mass\"\n",
     );
-    told(&["run", "other.toml"], &["must be a list, found a table", "write [[connections]]"]);
+    report(&["run", "other.toml"], &["must be a list, found a table", "write [[connections]]"]);
     folder.write("other.toml", "[run]\nstop = 1\nstep = 0.1\n[[subsystems]]\nmodel = \"mass\"\n");
-    told(&["run", "other.toml"], &["must be a table, found a list", "write [subsystems.NAME]"]);
+    report(&["run", "other.toml"], &["must be a table, found a list", "write [subsystems.NAME]"]);
     let fmu = |name: &str| {
         let text = format!("[run]\nstop = 1\nstep = 0.1\n[subsystems.a]\nfmu = \"{name}\"\n");
         folder.write("other.toml", &text);
     };
     fmu("mas.fmu");
-    told(&["run", "other.toml"], &["other.toml:5:7", "did you mean `mass.fmu`?"]);
+    report(&["run", "other.toml"], &["other.toml:5:7", "did you mean `mass.fmu`?"]);
     fmu("engine.fmu");
-    told(&["run", "other.toml"], &["other.toml:5:7", "from the folder of the system file"]);
+    report(&["run", "other.toml"], &["other.toml:5:7", "from the folder of the system file"]);
     let table = "[[inputs]]\nto = \"right.F_ext\"\nsignal = { kind = \"table\", file = \"s.csv\" }\n";
     folder.write("other.toml", &format!("{SYSTEM}{table}"));
-    told(&["run", "other.toml"], &["cannot open `s.csv`", "did you mean `r.csv`?"]);
+    report(&["run", "other.toml"], &["cannot open `s.csv`", "did you mean `r.csv`?"]);
     fmu("no/mass.fmu");
-    told(&["run", "other.toml"], &["other.toml:5:7", "there is no `no`"]);
+    report(&["run", "other.toml"], &["other.toml:5:7", "there is no `no`"]);
 }
 
 #[test]

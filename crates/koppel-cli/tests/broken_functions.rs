@@ -129,9 +129,9 @@ fn as_good_as_none(function: &str, lacks: &[&str], how: &str) {
         let ((expected, _), (found, said)) = (rows(&plain, &options), rows(&broken, &options));
         assert!(expected == found, "{function} {how} {coupling}\n{said}");
         // Told once for each mass, with the call.
-        let told = said.matches("koppel does not use it").count();
+        let report = said.matches("koppel does not use it").count();
         let is_needed = coupling == "vfps" || function == "fmi2SetRealInputDerivatives";
-        assert!(told == if is_needed { 2 } else { 0 }, "{function} {how} {coupling}: {said}");
+        assert!(report == if is_needed { 2 } else { 0 }, "{function} {how} {coupling}: {said}");
         assert!(!is_needed || said.contains(function), "{function} {how}: {said}");
         assert!(!is_needed || how != "CRASH" || said.contains("SIGSEGV"), "{said}");
     }
@@ -268,14 +268,14 @@ fn outputs_that_may_be_old_are_all_named_once() {
         )
         .replace("</Outputs>", "<Unknown index=\"7\"/></Outputs>");
     let (_, said) = rows(&folder(&silent, &["-DLIE_FEED"]), &[]);
-    let told: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
-    assert!(told.len() == 2 && told[0].contains("`a` stays at"), "{said}");
+    let report: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
+    assert!(report.len() == 2 && report[0].contains("`a` stays at"), "{said}");
     assert!(!said.contains("`x` stays") && !said.contains("`v` stays"), "{said}");
     // Where steps have one size, nothing tells states and inputs apart.
     let fixed = silent.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
     let (_, said) = rows(&folder(&fixed, &["-DLIE_FEED"]), &[]);
-    let told: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
-    assert!(told.len() == 2 && told[0].contains("each of `x`, `v`, `a` stays"), "{said}");
+    let report: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
+    assert!(report.len() == 2 && report[0].contains("each of `x`, `v`, `a` stays"), "{said}");
     // What follows its inputs at once, or depends on states alone, is nothing to speak of.
     let (_, said) = rows(&folder(&silent, &[]), &[]);
     assert!(!said.contains("one communication step old"), "{said}");

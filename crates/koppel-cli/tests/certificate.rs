@@ -7,7 +7,7 @@ mod common;
 use common::{Folder, SYSTEM};
 use serde_json::Value;
 
-fn told(folder: &Folder, arguments: &[&str]) -> Value {
+fn report(folder: &Folder, arguments: &[&str]) -> Value {
     let said = folder.run(&[&["run", "system.toml", "--json"], arguments].concat());
     let document: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(document["exit_code"], Value::from(said.code), "{}", said.err);
@@ -26,7 +26,7 @@ fn a_verdict_for_people_programs_and_ci() {
     let said = folder.run(&["run", "system.toml", "--step", "1e-2", "--require", "trusted"]);
     assert_eq!(said.code, Some(3), "{}\n{}", said.out, said.err);
     said.errs_with(&["error: --require trusted: its mean error is about"]);
-    let certificate = told(&folder, &["--step", "1e-2"]);
+    let certificate = report(&folder, &["--step", "1e-2"]);
     assert_eq!(certificate["verdict"], "wrong");
     assert_eq!(certificate["evidence"], "linear-model");
     let largest = &certificate["error"][0];
@@ -37,8 +37,8 @@ fn a_verdict_for_people_programs_and_ci() {
 #[test]
 fn a_second_run_says_the_same() {
     let folder = Folder::with(SYSTEM);
-    let by_model = told(&folder, &["--step", "1e-4"]);
-    let by_run = told(&folder, &["--step", "1e-4", "--second-run"]);
+    let by_model = report(&folder, &["--step", "1e-4"]);
+    let by_run = report(&folder, &["--step", "1e-4", "--second-run"]);
     assert_eq!(by_run["evidence"], "second-run");
     let truth = by_model["overall"]["error"].as_f64().unwrap();
     let band = |key: &str| by_run["overall"][key].as_f64().unwrap();
@@ -49,7 +49,7 @@ fn a_second_run_says_the_same() {
 #[test]
 fn it_can_be_left_out() {
     let folder = Folder::with(SYSTEM);
-    assert!(told(&folder, &["--no-certificate"]).is_null());
+    assert!(report(&folder, &["--no-certificate"]).is_null());
     let said = folder.run(&["run", "system.toml", "--no-certificate", "--require", "trusted"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["--require", "cannot be used with"]);
@@ -81,10 +81,10 @@ fn plain_fmus_are_trusted_by_a_second_run_alone() {
         folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
         folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
         for coupling in ["zoh", "foh"] {
-            let alone = told(&folder, &["--coupling", coupling]);
+            let alone = report(&folder, &["--coupling", coupling]);
             assert_eq!(alone["verdict"], "doubtful", "{alone:#}");
-            let told = told(&folder, &["--coupling", coupling, "--out", "a.csv", "--second-run"]);
-            assert_eq!(told["evidence"], "second-run", "{told:#}");
+            let report = report(&folder, &["--coupling", coupling, "--out", "a.csv", "--second-run"]);
+            assert_eq!(report["evidence"], "second-run", "{report:#}");
             let error = |name: &str| {
                 let (seen, exact) = (folder.column("a.csv", name), folder.column("exact.csv", name));
                 let range = exact.iter().fold(f64::MIN, |a, b| a.max(*b))
@@ -93,8 +93,8 @@ fn plain_fmus_are_trusted_by_a_second_run_alone() {
                 sum / (exact.len() - 1) as f64 / range
             };
             let truth = f64::hypot(0.5 * (error("left.x") + error("left.v")), error("right.F"));
-            let band = |key: &str| told["overall"][key].as_f64().unwrap();
-            let what = format!("FMI {version}, {coupling}: {truth} in {}", told["overall"]);
+            let band = |key: &str| report["overall"][key].as_f64().unwrap();
+            let what = format!("FMI {version}, {coupling}: {truth} in {}", report["overall"]);
             assert!(band("low") <= truth && truth <= band("high"), "{what}");
         }
     }

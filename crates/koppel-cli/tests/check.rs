@@ -214,8 +214,8 @@ fn plain_fmus_are_judged_by_exciting_them() {
         let reading = format!("run.reading={reading}");
         let more = ["--methods", "holds", "--set", &reading];
         let native = check("quarter-truck.toml", &more);
-        let told = || folder.succeed(&[&["check", "truck.toml", "--json"], &more[..]].concat()).json();
-        let found = told();
+        let report = || folder.succeed(&[&["check", "truck.toml", "--json"], &more[..]].concat()).json();
+        let found = report();
         assert_eq!(found["verdict"], "stable", "{found:#}");
         close(&found, &native);
         assert!(!found["recommended"].as_array().unwrap().is_empty(), "{found:#}");
@@ -225,7 +225,7 @@ fn plain_fmus_are_judged_by_exciting_them() {
             assert!(identified["error"].as_f64().unwrap() < 0.01, "{model:#}");
             assert!(identified["step_calls"].as_u64() > Some(100), "{model:#}");
         }
-        let again = told();
+        let again = report();
         assert_eq!(again["limits"], found["limits"]);
         assert_eq!(again["trust"]["models"][0]["identified"]["from_cache"], true, "{again:#}");
         let anew =

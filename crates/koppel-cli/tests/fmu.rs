@@ -57,12 +57,12 @@ fn what_counts_is_not_judged_as_a_signal() {
     let Some(path) = prepared("Oscillator2.fmu") else { return };
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
     std::fs::copy(path, folder.path("body.fmu")).unwrap();
-    let told = folder.succeed(&["run", "system.toml", "--step", "1e-3", "--second-run", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
-    let signals: Vec<_> = told["certificate"]["error"].as_array().unwrap().iter().collect();
+    let report = folder.succeed(&["run", "system.toml", "--step", "1e-3", "--second-run", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.out).unwrap();
+    let signals: Vec<_> = report["certificate"]["error"].as_array().unwrap().iter().collect();
     assert!(signals.iter().any(|one| one["signal"] == "body.x"), "{signals:?}");
     assert!(signals.iter().all(|one| one["signal"] != "body.steps"), "{signals:?}");
-    assert_eq!(told["certificate"]["verdict"], "trusted", "{}", told["certificate"]);
+    assert_eq!(report["certificate"]["verdict"], "trusted", "{}", report["certificate"]);
 }
 
 /// What is written down to come back after a crash is no way to take a step again.
@@ -135,8 +135,8 @@ fn start_values_and_limits_are_shown() {
     let words = "F input continuous Float64 0 N -5 7.5 2".split(' ').collect::<Vec<_>>();
     assert!(said.out.lines().any(|line| line.split_whitespace().eq(words.iter().copied())), "{}", said.out);
     said.says(&["nominal"]);
-    let told = folder.succeed(&["fmu", "info", "limited.fmu", "--json"]).json();
-    let force = &told["variables"][0];
+    let report = folder.succeed(&["fmu", "info", "limited.fmu", "--json"]).json();
+    let force = &report["variables"][0];
     let keys = ["min", "max", "nominal", "start"].map(|key| force[key].as_f64().unwrap());
     assert_eq!(keys, [-5.0, 7.5, 2.0, 0.0]);
     assert_eq!((&force["unit"], &force["reference"]), (&"N".into(), &0.into()));

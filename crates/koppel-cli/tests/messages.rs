@@ -271,17 +271,17 @@ fn an_fmu_tells_its_terminals_arrays_and_clocks() {
 #[test]
 fn everything_an_fmu_declares_is_told_as_json() {
     let folder = folder("");
-    let told = folder.succeed(&["fmu", "info", "events.fmu", "--json"]).json();
+    let report = folder.succeed(&["fmu", "info", "events.fmu", "--json"]).json();
     let variable = |name: &str| {
-        let all = told["variables"].as_array().unwrap();
+        let all = report["variables"].as_array().unwrap();
         all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
     };
-    assert_eq!((&told["model"], &told["fmi_version"]), (&"Events".into(), &"3.0".into()));
-    assert_eq!(told["platforms"], serde_json::json!(["x86_64-linux"]));
-    assert_eq!(told["co_simulation"]["has_event_mode"], true);
-    assert!(told["model_exchange"].is_null());
+    assert_eq!((&report["model"], &report["fmi_version"]), (&"Events".into(), &"3.0".into()));
+    assert_eq!(report["platforms"], serde_json::json!(["x86_64-linux"]));
+    assert_eq!(report["co_simulation"]["has_event_mode"], true);
+    assert!(report["model_exchange"].is_null());
     assert_eq!(
-        told["types"][0]["items"][1],
+        report["types"][0]["items"][1],
         serde_json::json!({ "name": "on", "value": 2, "description": null })
     );
     let gains = variable("k");
@@ -295,5 +295,5 @@ fn everything_an_fmu_declares_is_told_as_json() {
         (&clock["interval_variability"], &clock["interval_decimal"]),
         (&"constant".into(), &0.1.into())
     );
-    assert_eq!(told["terminals"][0]["power_bond"]["effort"], "ramp");
+    assert_eq!(report["terminals"][0]["power_bond"]["effort"], "ramp");
 }

@@ -229,13 +229,13 @@ fn times_of_threads_are_told_as_such() {
     let engine = |threads: &str| {
         let run = ["run", "system.toml", "--schedule", "parallel", "--threads", threads];
         let text = folder.succeed(&[&run[..], &["--report", "r.html"]].concat()).out;
-        let told = folder.succeed(&[&run[..], &["--json"]].concat()).json();
+        let report = folder.succeed(&[&run[..], &["--json"]].concat()).json();
         let page = folder.read("r.html");
         let words = "ran in parallel";
         assert_eq!(text.contains(words), page.contains(words), "{text}");
         (
-            told["parallel_stages"].as_u64(),
-            told["engine_seconds"].as_f64(),
+            report["parallel_stages"].as_u64(),
+            report["engine_seconds"].as_f64(),
             text.contains("(engine)"),
             text.contains(words),
         )
@@ -249,12 +249,12 @@ fn times_of_threads_are_told_as_such() {
 #[test]
 fn a_last_step_that_is_shorter_is_told() {
     let folder = Folder::with(SYSTEM);
-    let told = |stop: &str| folder.succeed(&["run", "system.toml", "--dry-run", "--stop", stop]).out;
-    assert!(told("0.2005").contains("201 steps of 0.001 s, the last one shortened to 0.0005 s"));
+    let report = |stop: &str| folder.succeed(&["run", "system.toml", "--dry-run", "--stop", stop]).out;
+    assert!(report("0.2005").contains("201 steps of 0.001 s, the last one shortened to 0.0005 s"));
     for (stop, steps) in
         [("1e6", "1000000000 steps of 0.001 s\n"), ("1e9", "1000000000000 steps of 0.001 s\n")]
     {
-        assert!(told(stop).contains(steps), "{}", told(stop));
+        assert!(report(stop).contains(steps), "{}", report(stop));
     }
 }
 

@@ -307,8 +307,8 @@ fn a_slow_fmu_is_linearised_in_peace() {
     let options = Options { step: Some(1.0), ..self::options("hung", &[("misbehave", 13.0)]) };
     let mut hung = host(&fmu, &options, &isolation).unwrap();
     hung.initialize(0.0).unwrap();
-    let told = hung.linearize(&[0.25, 0.0]).unwrap_err().to_string();
-    assert!(told.contains("did not return within 0.5 s") && told.contains("0.25"), "{told}");
+    let report = hung.linearize(&[0.25, 0.0]).unwrap_err().to_string();
+    assert!(report.contains("did not return within 0.5 s") && report.contains("0.25"), "{report}");
 }
 
 #[test]

@@ -296,8 +296,8 @@ fn a_fatal_trial_step_is_told() {
     let mut body = CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap();
     body.initialize(0.0).unwrap();
     let body: &mut dyn Subsystem = &mut body;
-    let told = body.linearize(&[0.0, 0.0]).unwrap_err().to_string();
-    assert!(told.contains("trial step") && told.contains("fmi2DoStep"), "{told}");
+    let report = body.linearize(&[0.0, 0.0]).unwrap_err().to_string();
+    assert!(report.contains("trial step") && report.contains("fmi2DoStep"), "{report}");
 }
 
 #[test]

@@ -72,8 +72,11 @@ fn it_is_told_beforehand_what_can_be_iterated() {
     let part = report.subsystems.iter().find(|s| s.name == "box").unwrap();
     assert_eq!((part.source, part.can_roll_back), (Source::Probing, false));
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
-    let told = zero_stability(&mut run, &plain);
-    assert!((told.zero_stability_radius - 6_f64.sqrt()).abs() < 1e-4 && !told.zero_stable, "{told:?}");
+    let document = zero_stability(&mut run, &plain);
+    assert!(
+        (document.zero_stability_radius - 6_f64.sqrt()).abs() < 1e-4 && !document.zero_stable,
+        "{document:?}"
+    );
     let error = Run::new(system(&fmu), &config(Some(IterationKind::Step))).err().unwrap();
     assert!(error.to_string().contains("`box` cannot roll back"), "{error}");
 }

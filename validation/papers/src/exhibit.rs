@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn four_digits() {
-        let told = [0.0, 17.0, 0.012345, 1.5e-7, 123_456.0].map(short);
-        assert_eq!(told, ["0", "17", "0.01235", "1.5e-7", "123456"]);
+        let report = [0.0, 17.0, 0.012345, 1.5e-7, 123_456.0].map(short);
+        assert_eq!(report, ["0", "17", "0.01235", "1.5e-7", "123456"]);
     }
 }

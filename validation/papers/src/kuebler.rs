@@ -63,12 +63,12 @@ fn stability(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         let swing = swing(2.0, &Way::Plain, *step, 0.2)?;
         Ok((swing.is_bounded, swing.times.len()))
     })?;
-    let told =
+    let report =
         steps.iter().zip(&ends).map(|(step, (_, count))| format!("H = {step:e}: lost after {count} steps"));
     Ok(vec![exhibit.compare(Comparison::statement(
         "at β = 2 no step is small enough without iteration",
         ends.iter().all(|(is_bounded, _)| !is_bounded),
-        told.collect::<Vec<_>>().join(", "),
+        report.collect::<Vec<_>>().join(", "),
     ))])
 }
 
@@ -209,7 +209,7 @@ fn figure_11(context: &Context<'_>, ratios: &[Ratio]) -> Exhibit {
     let evaluations = ratios.iter().map(|r| r.evaluations);
     let most = evaluations.clone().fold(0.0, f64::max);
     let least = evaluations.fold(f64::INFINITY, f64::min);
-    let told = small
+    let report = small
         .iter()
         .map(|r| format!("β = {}: {} against {}", short(r.beta), short(r.equal[1]), short(r.equal[0])));
     Exhibit::new(
@@ -230,7 +230,7 @@ fn figure_11(context: &Context<'_>, ratios: &[Ratio]) -> Exhibit {
     .compare(Comparison::statement(
         "for small β the filter's error is the smaller one",
         is_smaller,
-        told.collect::<Vec<_>>().join(", "),
+        report.collect::<Vec<_>>().join(", "),
     ))
     .compare(Comparison::statement(
         "for β > 4 the filter's error is the larger one, and grows",

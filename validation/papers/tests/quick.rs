@@ -23,10 +23,10 @@ fn check(out: &Path, paper: Paper, exhibits: &[Exhibit]) {
     let listed = summary["papers"][0]["exhibits"].as_array().unwrap();
     assert_eq!(listed.len(), exhibits.len());
     let page = std::fs::read_to_string(out.join(paper.name()).join("index.html")).unwrap();
-    for (exhibit, told) in exhibits.iter().zip(listed) {
+    for (exhibit, report) in exhibits.iter().zip(listed) {
         assert!(!exhibit.how.is_empty() && page.contains(&exhibit.number), "{}", exhibit.number);
         assert!(!(exhibit.data.is_empty() && exhibit.comparisons.is_empty()), "{} is empty", exhibit.number);
-        for file in told["files"].as_array().unwrap() {
+        for file in report["files"].as_array().unwrap() {
             let path = out.join(paper.name()).join(file.as_str().unwrap());
             assert!(std::fs::metadata(&path).unwrap().len() > 5, "{}", path.display());
         }

@@ -138,7 +138,7 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
             .unwrap()
     };
     // The fall at 1 s lies inside the step from 0.9 s to 1.2 s, and is told at 1.2 s, where `b` begins its next step.
-    for (step, stop, told, alarms, frames) in [
+    for (step, stop, report, alarms, frames) in [
         (0.3, 1.5, 1.2, 1.0, 1.0),
         (0.3, 1.2, 0.0, 0.0, 0.0),
         (0.25, 1.25, 1.0, 1.0, 1.0),
@@ -150,7 +150,7 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
                 let mut run = Run::new(connect(names), &config).unwrap();
                 let end = ends(&mut run);
                 assert_eq!((end("b.alarms"), end("b.frames")), (alarms, frames), "step {step}, stop {stop}");
-                assert!((end("b.last_alarm") - told).abs() < 1e-12, "{}", end("b.last_alarm"));
+                assert!((end("b.last_alarm") - report).abs() < 1e-12, "{}", end("b.last_alarm"));
                 let text = run.message("b.text_out").unwrap();
                 let earlier = stop - step;
                 let expected = format!("silence at {earlier:.3} by a at {stop:.3} by b");

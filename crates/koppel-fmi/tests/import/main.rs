@@ -207,6 +207,6 @@ fn steps_of_one_size_are_plain_like_all_others() {
     let mut outputs = [0.0; 2];
     let (segment, samples) = (Segment::held(&shorter, &[0.4]), &mut Samples::default());
     one.step(&shorter, &segment, &mut outputs, samples).unwrap();
-    let told = other.step(&shorter, &segment, &mut outputs, samples).unwrap_err().to_string();
-    assert!(told.contains("0.05") && told.contains("0.1"), "{told}");
+    let report = other.step(&shorter, &segment, &mut outputs, samples).unwrap_err().to_string();
+    assert!(report.contains("0.05") && report.contains("0.1"), "{report}");
 }

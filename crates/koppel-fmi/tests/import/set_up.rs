@@ -40,9 +40,9 @@ fn parameters_that_an_fmu_loses_are_told_once() {
     let mut given = options(&[("m", 4.0), ("c", 0.1), ("misbehave", 0.0), ("x", 0.5)]);
     given.start_values.push(("label".into(), "mine".into()));
     assert_eq!(messages(&[], given.clone()), []);
-    let told = messages(&["-DLOSES"], given);
-    assert!(told.iter().all(|message| message.status == Status::Warning && message.instance == "body"));
-    let texts: Vec<&str> = told.iter().map(|message| message.text.as_str()).collect();
+    let report = messages(&["-DLOSES"], given);
+    assert!(report.iter().all(|message| message.status == Status::Warning && message.instance == "body"));
+    let texts: Vec<&str> = report.iter().map(|message| message.text.as_str()).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(texts[0].starts_with("`m` was set to 4, but is 1 after"), "{texts:?}");
     assert!(texts[1].starts_with("`label` was set to \"mine\", but is \"lost\""), "{texts:?}");

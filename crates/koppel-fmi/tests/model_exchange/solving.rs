@@ -58,15 +58,15 @@ fn the_solver_is_told_and_has_sensible_defaults() {
         let description = OSCILLATOR.description(3, ALL).replace("<ModelVariables>", text);
         TestFmu::new("exchange3.c", &description, &["-DMODEL=OSCILLATOR"])
     };
-    let told = |fmu: &TestFmu, solver| make(fmu, &[], solver).unwrap().capabilities().solver.clone();
+    let report = |fmu: &TestFmu, solver| make(fmu, &[], solver).unwrap().capabilities().solver.clone();
     assert_eq!(
-        told(&with("<ModelVariables>"), None),
+        report(&with("<ModelVariables>"), None),
         "adaptive, rtol 1e-6; FMI 3.0 model exchange by the tests; inputs followed inside the solver"
     );
     let proposed = with("<DefaultExperiment tolerance=\"1e-4\"/><ModelVariables>");
-    assert!(told(&proposed, None).starts_with("adaptive, rtol 1e-4; "));
-    assert!(told(&proposed, Some(stiff(1e-7))).starts_with("stiff, rtol 1e-7 with the FMU's Jacobian; "));
-    assert!(told(&proposed, Some(SolverConfig::Rk4 { step: 0.1 })).starts_with("rk4, step 0.1; "));
+    assert!(report(&proposed, None).starts_with("adaptive, rtol 1e-4; "));
+    assert!(report(&proposed, Some(stiff(1e-7))).starts_with("stiff, rtol 1e-7 with the FMU's Jacobian; "));
+    assert!(report(&proposed, Some(SolverConfig::Rk4 { step: 0.1 })).starts_with("rk4, step 0.1; "));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn judge(example: &Example) -> Result<String, String> {
     let choice = file.chosen().unwrap();
     let own = example.run(&file.spec.run);
     let (best, least) = best_of_grid(example, &file);
-    let told = format!(
+    let report = format!(
         "{}: {} ({:?}), error {:.3}, {} calls; best of the grid {best}, {least} calls; {:.1} s",
         example.name,
         choice.chosen.words(),
@@ -35,7 +35,7 @@ fn judge(example: &Example) -> Result<String, String> {
         choice.seconds
     );
     let is_good = own.error <= WANTED && own.calls <= DEARER * least;
-    if is_good { Ok(told) } else { Err(told) }
+    if is_good { Ok(report) } else { Err(report) }
 }
 
 /// False if disturbances grow, however slowly: such settings are no choice, even if the run ends before it shows. Told of linear

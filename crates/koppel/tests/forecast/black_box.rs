@@ -88,14 +88,14 @@ fn limits_of_the_helicopter_are_those_of_its_matrices() {
 #[test]
 fn non_linear_black_boxes_are_judged_right_or_not_trusted() {
     let start = |case: &Case, config: &RunConfig| Run::new(closed(case.system().unwrap()), config).unwrap();
-    let (told, bad) = right_or_not_trusted(|case, config, options| {
+    let (report, bad) = right_or_not_trusted(|case, config, options| {
         let mut run = start(case, config);
         run.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
         let copy = || Some(start(case, config));
         Forecast::of(&mut run, config, &ForecastOptions { copy: Some(&copy), ..*options })
     });
-    assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
-    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
+    assert!(report.iter().any(|report| report.contains("Stable")), "{report:#?}");
+    assert!(report.len() == 8 && bad.is_empty(), "{bad:#?}\nof {report:#?}");
 }
 
 /// The second output never moves; the first follows its input with a gain and a lag of first order.

@@ -50,7 +50,7 @@ fn ranges(case: &Case) -> Vec<[f64; 2]> {
 pub(crate) fn right_or_not_trusted(
     judge: impl Fn(&Case, &RunConfig, &ForecastOptions<'_>) -> Forecast,
 ) -> (Vec<String>, Vec<String>) {
-    let (mut told, mut bad) = (Vec::new(), Vec::new());
+    let (mut report, mut bad) = (Vec::new(), Vec::new());
     for name in ["nonlinear-dual-mass", "pendulum-oscillator", "van-der-pol", "lugre-mass"] {
         let case = case(name).unwrap();
         let ranges = ranges(&case);
@@ -66,7 +66,7 @@ pub(crate) fn right_or_not_trusted(
             let models = forecast.trust.models.iter().map(error).collect::<Vec<_>>();
             let what = format!("{name}, {}, models {models:?}", run.coupling.name());
             if forecast.verdict == Verdict::Untrusted {
-                told.push(format!("{what}: {}", forecast.reason.unwrap_or_default()));
+                report.push(format!("{what}: {}", forecast.reason.unwrap_or_default()));
                 continue;
             }
             let limit = forecast.limits[0].intervals.first().filter(|i| i.from_is_open);
@@ -75,21 +75,21 @@ pub(crate) fn right_or_not_trusted(
                 goes_wrong(&case, &ranges, &RunConfig { step: factor * limit.to, ..run.clone() })
             });
             let wanted = [false, wrong[1] || !limit.to_is_open];
-            told.push(format!("{what}: {:?}, {limit:?}, goes wrong {wrong:?}", forecast.verdict));
+            report.push(format!("{what}: {:?}, {limit:?}, goes wrong {wrong:?}", forecast.verdict));
             if wrong != wanted {
-                bad.push(told[told.len() - 1].clone());
+                bad.push(report[report.len() - 1].clone());
             }
         }
     }
-    (told, bad)
+    (report, bad)
 }
 
 #[test]
 fn limits_are_right_or_not_trusted() {
-    let (told, bad) = right_or_not_trusted(|case, run, options| {
+    let (report, bad) = right_or_not_trusted(|case, run, options| {
         Forecast::of(&mut Run::new(case.system().unwrap(), run).unwrap(), run, options)
     });
     // At least one of them is told with its limit.
-    assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
-    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
+    assert!(report.iter().any(|report| report.contains("Stable")), "{report:#?}");
+    assert!(report.len() == 8 && bad.is_empty(), "{bad:#?}\nof {report:#?}");
 }

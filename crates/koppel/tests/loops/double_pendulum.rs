@@ -150,8 +150,8 @@ fn without_iteration_no_step_is_small_enough() {
     for step in [1e-3, 1e-4, 1e-5] {
         let config = config(0.05, step);
         let mut run = Run::new(system(2.0, None, step), &config).unwrap();
-        let told = zero_stability(&mut run, &config);
-        assert!(!told.zero_stable && (told.zero_stability_radius - 0.9636 * 2_f64.sqrt()).abs() < 1e-4);
+        let report = zero_stability(&mut run, &config);
+        assert!(!report.zero_stable && (report.zero_stability_radius - 0.9636 * 2_f64.sqrt()).abs() < 1e-4);
         let largest = loop {
             if run.advance().is_err() || run.is_done() {
                 break f64::INFINITY;
@@ -172,12 +172,12 @@ fn check_knows_the_radius_beforehand() {
     for beta in BETAS {
         let config = config(1.0, STEP);
         let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
-        let told = zero_stability(&mut run, &config);
+        let report = zero_stability(&mut run, &config);
         // |sin(α1 - α2)| √β
         let expected = 1.3_f64.sin() * beta.sqrt();
-        assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{beta}: {told:?}");
-        assert_eq!(told.zero_stable, expected <= 1.0);
-        assert_eq!(told.loops.len(), 1);
+        assert!((report.zero_stability_radius - expected).abs() < 1e-6, "{beta}: {report:?}");
+        assert_eq!(report.zero_stable, expected <= 1.0);
+        assert_eq!(report.loops.len(), 1);
         // Read fresh or iterated, nothing is left of a disturbance.
         for config in [
             RunConfig { reading: Reading::Fresh, ..config.clone() },
@@ -191,8 +191,8 @@ fn check_knows_the_radius_beforehand() {
             },
         ] {
             let mut run = Run::new(system(beta, None, STEP), &config).unwrap();
-            let told = zero_stability(&mut run, &config);
-            assert!(told.zero_stable && told.zero_stability_radius < 1e-5, "{told:?}");
+            let report = zero_stability(&mut run, &config);
+            assert!(report.zero_stable && report.zero_stability_radius < 1e-5, "{report:?}");
         }
     }
 }
@@ -289,13 +289,13 @@ fn a_filter_that_is_too_fast_is_seen_beforehand() {
     for beta in [1.0, 2.0, 8.0, 32.0] {
         let config = config(1.0, STEP);
         let build = || Run::new(system(beta, Some(FilterConfig::pt2(1900.0)), STEP), &config).unwrap();
-        let told = zero_stability(&mut build(), &config);
+        let report = zero_stability(&mut build(), &config);
         let mut run = build();
         let mut grows = false;
         while !grows && !run.is_done() {
             grows = run.advance().is_err() || run.outputs(0)[0].abs() > 1e4;
         }
-        println!("beta {beta}: radius {}, grows {grows}", told.zero_stability_radius);
-        assert_eq!(told.zero_stable, !grows, "{beta}: {told:?}");
+        println!("beta {beta}: radius {}, grows {grows}", report.zero_stability_radius);
+        assert_eq!(report.zero_stable, !grows, "{beta}: {report:?}");
     }
 }

@@ -79,15 +79,15 @@ fn stiff(coupling: CouplingConfig, acceleration: AccelerationKind, otherwise: Ot
 fn a_step_is_halved_until_the_loop_converges() {
     // A spring between two masses so stiff that fixed-point iteration over 8 ms diverges, over less does not.
     let config = stiff(foh(), AccelerationKind::FixedPoint, Otherwise::Halve);
-    let (error, told) = dual_mass(&config);
+    let (error, report) = dual_mass(&config);
     let (whole, _) = dual_mass(&stiff(foh(), AccelerationKind::Newton, Otherwise::Stop));
-    println!("dual mass, H = 8 ms: whole steps {whole:.2e} m, {} halvings {error:.2e} m", told.halvings);
-    assert!(told.halvings > 0);
+    println!("dual mass, H = 8 ms: whole steps {whole:.2e} m, {} halvings {error:.2e} m", report.halvings);
+    assert!(report.halvings > 0);
     // Linear inputs have order two: steps of at most half the size have at most a quarter of the error, or nearly so.
     assert!(error < 0.3 * whole, "{error:e} {whole:e}");
     // Every halving makes one exchange into two; attempts that were taken back count for nothing but their evaluations.
-    let work = &told.loops[0];
-    assert_eq!((work.points, work.unconverged), (told.steps + told.halvings, 0), "{work:?}");
+    let work = &report.loops[0];
+    assert_eq!((work.points, work.unconverged), (report.steps + report.halvings, 0), "{work:?}");
     assert!(work.first_unconverged.is_none() && work.worst_residual <= 1e-8, "{work:?}");
 }
 
@@ -95,18 +95,18 @@ fn a_step_is_halved_until_the_loop_converges() {
 fn a_step_that_is_cut_can_be_halved_in_every_part() {
     // A reduced start cuts the first step into parts, the last of which is 4 ms long.
     let reduced = CouplingConfig::foh(StartUp::Reduced);
-    let (error, told) = dual_mass(&stiff(reduced.clone(), AccelerationKind::FixedPoint, Otherwise::Halve));
+    let (error, report) = dual_mass(&stiff(reduced.clone(), AccelerationKind::FixedPoint, Otherwise::Halve));
     let (whole, _) = dual_mass(&stiff(reduced, AccelerationKind::Newton, Otherwise::Stop));
-    println!("dual mass, reduced start: whole {whole:.2e} m, {} halvings {error:.2e} m", told.halvings);
-    assert!(told.halvings > 0 && error < 0.3 * whole, "{error:e} {whole:e}");
+    println!("dual mass, reduced start: whole {whole:.2e} m, {} halvings {error:.2e} m", report.halvings);
+    assert!(report.halvings > 0 && error < 0.3 * whole, "{error:e} {whole:e}");
     // A change inside a step that sets what is set already cuts the step and does nothing else.
     let mut config = stiff(foh(), AccelerationKind::FixedPoint, Otherwise::Halve);
     let system = case("dual-mass").unwrap().system().unwrap();
     let left = system.graph.find("left").unwrap();
     let mass = system.graph.ports(left).parameters.iter().find(|v| v.name == "m").unwrap().start;
     config.at = vec![Change { time: 8.1e-3, set: [("left.m".to_owned(), mass)].into() }];
-    let (error, told) = dual_mass(&config);
-    assert!(told.halvings > 0 && error < 0.3 * whole, "{error:e} {whole:e}");
+    let (error, report) = dual_mass(&config);
+    assert!(report.halvings > 0 && error < 0.3 * whole, "{error:e} {whole:e}");
 }
 
 fn pair(first: Static) -> System {

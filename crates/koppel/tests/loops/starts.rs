@@ -113,9 +113,9 @@ fn a_ring_of_five_static_gains() {
     // Read stale and in parallel, the ring multiplies by the fifth root of its gain.
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
     let mut run = Run::new(ring(&gains, &offsets), &stale).unwrap();
-    let told = zero_stability(&mut run, &stale);
+    let document = zero_stability(&mut run, &stale);
     let product: f64 = gains.iter().product::<f64>().abs();
-    assert!((told.zero_stability_radius - product.powf(0.2)).abs() < 1e-6, "{told:?}");
+    assert!((document.zero_stability_radius - product.powf(0.2)).abs() < 1e-6, "{document:?}");
 }
 
 /// Two cycles of gain 0.6 each that share one member.
@@ -137,9 +137,12 @@ fn interlocked() -> System {
 fn interlocked_loops_are_judged_together() {
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
     let mut run = Run::new(interlocked(), &stale).unwrap();
-    let told = zero_stability(&mut run, &stale);
+    let document = zero_stability(&mut run, &stale);
     // √1.2: each cycle alone would be stable.
-    assert!((told.zero_stability_radius - 1.2_f64.sqrt()).abs() < 1e-6 && !told.zero_stable, "{told:?}");
+    assert!(
+        (document.zero_stability_radius - 1.2_f64.sqrt()).abs() < 1e-6 && !document.zero_stable,
+        "{document:?}"
+    );
     let report = structure(&mut run).unwrap();
     assert_eq!((report.loops.len(), report.loops[0].torn.as_slice()), (1, &["shared.y".to_owned()][..]));
     for config in [iterated(IterationKind::Outputs), iterated(IterationKind::Step), RunConfig::new(1.0, 0.1)]

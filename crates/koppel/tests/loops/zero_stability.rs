@@ -26,11 +26,11 @@ fn the_feed_through_pair_depends_on_the_hold() {
     for (coupling, expected) in holds() {
         let config = stale(coupling);
         let mut run = Run::new(case("feedthrough-pair").unwrap().system().unwrap(), &config).unwrap();
-        let told = zero_stability(&mut run, &config);
-        println!("{:?}: {}", config.coupling, told.zero_stability_radius);
-        assert!((told.zero_stability_radius - expected).abs() < 5e-3, "{told:?}");
-        assert!((told.loops[0].gain - 0.9_f64.sqrt()).abs() < 1e-9);
-        assert_eq!(told.zero_stable, expected < 1.0);
+        let report = zero_stability(&mut run, &config);
+        println!("{:?}: {}", config.coupling, report.zero_stability_radius);
+        assert!((report.zero_stability_radius - expected).abs() < 5e-3, "{report:?}");
+        assert!((report.loops[0].gain - 0.9_f64.sqrt()).abs() < 1e-9);
+        assert_eq!(report.zero_stable, expected < 1.0);
     }
 }
 
@@ -94,8 +94,8 @@ fn schedules_and_holds_have_the_radius_of_their_recursion() {
     ];
     for (config, expected) in cases {
         let mut run = Run::new(pair(a, b), &config).unwrap();
-        let told = zero_stability(&mut run, &config);
-        assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{told:?} {expected}");
+        let report = zero_stability(&mut run, &config);
+        assert!((report.zero_stability_radius - expected).abs() < 1e-6, "{report:?} {expected}");
     }
 }
 
@@ -119,8 +119,8 @@ fn systems_without_algebraic_loops_are_zero_stable() {
         for coupling in holds() {
             let config = RunConfig { reading: Reading::Stale, coupling: coupling.0, ..case.run.clone() };
             let mut run = Run::new(case.system().unwrap(), &config).unwrap();
-            let told = zero_stability(&mut run, &config);
-            assert!(told.zero_stable && told.loops.is_empty() && told.zero_stability_radius == 0.0);
+            let report = zero_stability(&mut run, &config);
+            assert!(report.zero_stable && report.loops.is_empty() && report.zero_stability_radius == 0.0);
         }
     }
 }
@@ -141,9 +141,9 @@ fn units_do_not_matter() {
         for reading in [Reading::Stale, Reading::Fresh] {
             let config = RunConfig { reading, ..RunConfig::new(1.0, 1e-3) };
             let mut run = Run::new(build(scale), &config).unwrap();
-            let told = zero_stability(&mut run, &config);
+            let report = zero_stability(&mut run, &config);
             let expected = if reading == Reading::Stale { 1.35_f64.sqrt() } else { 0.0 };
-            assert!((told.zero_stability_radius - expected).abs() < 1e-6, "{scale}: {told:?}");
+            assert!((report.zero_stability_radius - expected).abs() < 1e-6, "{scale}: {report:?}");
         }
     }
 }
@@ -157,9 +157,9 @@ fn every_method_can_be_judged() {
             let config = RunConfig { reading, coupling, ..RunConfig::new(1.0, 1e-3) };
             let system = case("feedthrough-pair").unwrap().system().unwrap();
             let mut run = Run::new(system, &config).unwrap();
-            let told = zero_stability(&mut run, &config);
-            println!("{method}, {reading:?}: {:?} {:?}", told.loops[0].radius, told.loops[0].problem);
-            assert!(told.loops[0].radius.is_some(), "{method}: {told:?}");
+            let report = zero_stability(&mut run, &config);
+            println!("{method}, {reading:?}: {:?} {:?}", report.loops[0].radius, report.loops[0].problem);
+            assert!(report.loops[0].radius.is_some(), "{method}: {report:?}");
         }
     }
 }

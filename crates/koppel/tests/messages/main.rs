@@ -180,9 +180,9 @@ fn a_slow_subsystem_is_heard_where_it_stands_and_forgets_no_tick() {
     let config = RunConfig { every: [("a".to_owned(), 4)].into(), ..RunConfig::new(1.6, 0.1) };
     let seen = run(pair(["a", "b"]), &config);
     // `a` moves at 0, 0.4, 0.8 and 1.2: its first step ends at 0.4, and only then is told.
-    let told = |k: usize| k.saturating_sub(1) as f64 / 4.0;
+    let report = |k: usize| k.saturating_sub(1) as f64 / 4.0;
     for (k, heard) in seen["b.heard"].iter().enumerate().skip(1) {
-        assert_eq!(*heard, told(k).floor(), "after step {k}");
+        assert_eq!(*heard, report(k).floor(), "after step {k}");
     }
     // It hears what `b` said when it began to move, and all ticks since then, as one.
     assert_eq!(seen["a.heard"][16], 12.0);
@@ -197,12 +197,12 @@ fn what_is_saved_is_restored() {
         (0..5).for_each(|_| run.advance().unwrap());
         let (mut early, mut late) = (RunState::default(), RunState::default());
         run.save(&mut early).unwrap();
-        let told = run.message("a.text_out").unwrap();
-        assert_eq!(told, Message::Text("5".into()));
+        let report = run.message("a.text_out").unwrap();
+        assert_eq!(report, Message::Text("5".into()));
         (0..6).for_each(|_| run.advance().unwrap());
         run.save(&mut late).unwrap();
         run.restore(&early).unwrap();
-        assert_eq!(run.message("a.text_out").unwrap(), told);
+        assert_eq!(run.message("a.text_out").unwrap(), report);
         (0..6).for_each(|_| run.advance().unwrap());
         let mut again = RunState::default();
         run.save(&mut again).unwrap();

@@ -111,13 +111,13 @@ fn the_choice_of_control_12() {
     };
     let found = tuned(&case, &["first.x", "first.v"], options);
     assert!(!found.is_complete && found.combinations == 1e4, "{}", found.combinations);
-    let told: Vec<_> =
+    let report: Vec<_> =
         found.front.iter().map(|one| (alpha(one, "first.x"), alpha(one, "first.v"), values(one))).collect();
-    println!("control 12: {told:.3?}");
+    println!("control 12: {report:.3?}");
     let reaches = |one: &Tuned| values(one).0 <= 1.03 * 0.4125 && values(one).1 <= 1.03 * 1.103;
-    assert!(found.front.iter().any(reaches), "{told:.3?}");
+    assert!(found.front.iter().any(reaches), "{report:.3?}");
     let beats = |one: &Tuned| values(one).0 < 0.97 * 0.4125 && values(one).1 < 0.97 * 1.103;
-    assert!(!found.front.iter().any(beats), "{told:.3?}");
+    assert!(!found.front.iter().any(beats), "{report:.3?}");
 }
 
 /// Table 1 and figure 5: at h = 9 both orders with zero-order hold are near instability (ρ = 0.93 and more); relaxed hold is far

@@ -17,7 +17,7 @@ fn twenty_subsystems_take_seconds() {
     let spring = |k: usize| if k.is_multiple_of(3) { (400.0, 2.0) } else { (100.0, 1.0) };
     let (system, inputs) = chain(20, spring, |k| (k as f64).cos());
     let linear = LinearSystem::new(&mut Run::new(system, &run).unwrap()).unwrap();
-    let told = AtomicUsize::new(0);
+    let report = AtomicUsize::new(0);
     let methods = names(&["zoh", "foh", "soh", "relaxed", "nepce"]);
     let options = TuneOptions {
         methods: &methods,
@@ -25,7 +25,7 @@ fn twenty_subsystems_take_seconds() {
         evaluations: Some(160),
         progress: &|judged, most| {
             assert!(judged <= most);
-            told.fetch_max(judged, Ordering::Relaxed);
+            report.fetch_max(judged, Ordering::Relaxed);
         },
         ..TuneOptions::default()
     };
@@ -39,7 +39,7 @@ fn twenty_subsystems_take_seconds() {
         found.front.len()
     );
     assert!(begin.elapsed().as_secs() < 300, "{:?}", begin.elapsed());
-    assert_eq!((told.into_inner(), found.judged), (160, 160));
+    assert_eq!((report.into_inner(), found.judged), (160, 160));
     assert!(!found.is_complete && found.combinations > 1e50);
     let mixed =
         found.front.iter().filter(|one| matches!(one.candidate.coupling, CouplingConfig::Mixed { .. }));

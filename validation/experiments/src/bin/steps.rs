@@ -97,15 +97,15 @@ fn count(
         let nodes = if nodes > 0 { nodes } else { couplings[k].2 };
         // A step that is taken again is exchanged again.
         let sub_steps = (steps + again) * parts * nodes as u64;
-        let mut told = steps.to_string();
+        let mut report = steps.to_string();
         if again > 0 {
-            told += &format!(" + {again}");
+            report += &format!(" + {again}");
         }
-        told += &format!("; {sub_steps}");
+        report += &format!("; {sub_steps}");
         if probing > 0 {
-            told += &format!("; {}", sub_steps + probing);
+            report += &format!("; {}", sub_steps + probing);
         }
-        told
+        report
     };
     let cells: Vec<String> = (0..couplings.len()).map(one).collect();
     format!("| {} | {} |", problem.name, cells.join(" | "))

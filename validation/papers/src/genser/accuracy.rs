@@ -18,10 +18,10 @@ const LIMITS: [f64; 4] = [0.05, 0.1, 0.5, 0.99];
 
 /// Steps up to which results are accurate by other limits, in ms.
 fn by_limit(largest: impl Fn(f64) -> f64) -> String {
-    let told = LIMITS.map(|limit| format!("{} ms with {limit}", short(largest(limit))));
+    let report = LIMITS.map(|limit| format!("{} ms with {limit}", short(largest(limit))));
     format!(
         "the thesis shows colours without a limit: it is {}; the end of its runs is not printed either",
-        told.join(", ")
+        report.join(", ")
     )
 }
 
@@ -101,13 +101,13 @@ fn maps(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         all.push(exhibit);
     }
     let order = shares.windows(2).all(|two| two[0] <= two[1]);
-    let told =
+    let report =
         (0..4).map(|m| format!("{} {}", methods(1e-3)[m].0, short(shares[m]))).collect::<Vec<_>>().join(", ");
     if let Some(last) = all.last_mut() {
         last.comparisons.push(Comparison::statement(
             "the area of accurate results is the largest of all methods",
             order,
-            format!("shares of accurate cells: {told}"),
+            format!("shares of accurate cells: {report}"),
         ));
     }
     Ok(all)

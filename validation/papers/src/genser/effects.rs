@@ -155,14 +155,14 @@ impl Studied {
 
     /// The set of optimal parameters.
     pub(super) fn optimal(&self, exhibit: Exhibit) -> Exhibit {
-        let told = |k: usize| {
+        let report = |k: usize| {
             let (factor, optimum) = (&self.data.factors[k], &self.sorting.optimum[k]);
             optimum.mean.map_or_else(|| factor.levels[optimum.mode].label.clone(), short)
         };
         let count = self.data.factors.len();
         let columns = vec![
             texts("parameter", self.data.factors.iter().map(|factor| factor.name.clone())),
-            texts("value", (0..count).map(told)),
+            texts("value", (0..count).map(report)),
         ];
         exhibit.table("optimum", columns)
     }
@@ -171,12 +171,12 @@ impl Studied {
     pub(super) fn largest_are(&self, names: &[&str]) -> Comparison {
         let ranking = self.ranking();
         let first: Vec<String> = ranking.iter().take(names.len()).map(|(name, _)| name.clone()).collect();
-        let told =
+        let report =
             ranking.iter().take(names.len() + 2).map(|(name, share)| format!("{name} {} %", short(*share)));
         Comparison::statement(
             format!("the largest effects are {}", names.join(", ")),
             names.iter().all(|name| first.iter().any(|own| own == name)),
-            told.collect::<Vec<_>>().join(", "),
+            report.collect::<Vec<_>>().join(", "),
         )
     }
 }

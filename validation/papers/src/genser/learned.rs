@@ -266,20 +266,28 @@ fn best_runs(studied: &Studied) -> Vec<Comparison> {
     let low = first(400).filter(|row| number("thresholdMbc2sbcCoupling", **row) < 2.0).count();
     let high = first(500).filter(|row| number("thresholdMbcNoInputOpt", **row) >= 2.0).count();
     let forgetful = first(500).filter(|row| number("lambda", **row) < 0.985).count();
-    let told = |count: usize| format!("{count} of the first {total} differ from that");
+    let report = |count: usize| format!("{count} of the first {total} differ from that");
     vec![
-        Comparison::statement("in the best 500 runs M and N are equal", unequal == 0, told(unequal))
+        Comparison::statement("in the best 500 runs M and N are equal", unequal == 0, report(unequal))
             .because(KICKS),
-        Comparison::statement("in the best 400 runs thresholdMbc2sbcCoupling is 2 or 5", low == 0, told(low))
-            .because(THRESHOLDS),
+        Comparison::statement(
+            "in the best 400 runs thresholdMbc2sbcCoupling is 2 or 5",
+            low == 0,
+            report(low),
+        )
+        .because(THRESHOLDS),
         Comparison::statement(
             "in the best 500 runs thresholdMbcNoInputOpt is below 2",
             high == 0,
-            told(high),
+            report(high),
         )
         .because(THRESHOLDS),
-        Comparison::statement("0.95 and 0.98 are to be avoided as λ", forgetful * 4 < total, told(forgetful))
-            .because(KICKS),
+        Comparison::statement(
+            "0.95 and 0.98 are to be avoided as λ",
+            forgetful * 4 < total,
+            report(forgetful),
+        )
+        .because(KICKS),
     ]
 }
 
