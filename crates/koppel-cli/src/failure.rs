@@ -184,7 +184,7 @@ pub(crate) fn note(kind: &str, remark: impl Into<Remark>) {
 /// Shows a text on standard error.
 pub(crate) fn say(text: &str) {
     if !supervision::say(text) {
-        // Nobody is left to be told if standard error is closed.
+        // No one is left to report to if standard error is closed.
         let _ = stderr().write_all(text.as_bytes());
     }
 }

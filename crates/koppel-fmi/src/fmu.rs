@@ -52,7 +52,7 @@ impl Open {
     }
 }
 
-/// While one of these lives, FMUs that are opened stay open: for many runs one after the other. Unpacking is spared, and
+/// While one of these lives, FMUs that are opened stay open: for many runs in sequence. Unpacking is spared, and
 /// memory, since a library that was loaded stays so for good.
 #[derive(Debug)]
 pub struct KeepOpen(());

@@ -6,7 +6,7 @@ use std::fmt::{Arguments, Write as _};
 use crate::number::significant;
 use crate::report::escape;
 
-/// Told apart by those who do not see all colours, too.
+/// Distinguishable for readers who do not see all colours, too.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
@@ -134,7 +134,7 @@ impl Axis {
         Axis { scale, low, high, ends, names: None }
     }
 
-    /// Names side by side; the k-th belongs to the value k.
+    /// Names; the k-th belongs to the value k.
     pub(crate) fn names(names: &[String], ends: [f64; 2]) -> Self {
         let high = names.len().max(1) as f64 - 0.5;
         Axis { scale: Scale::Linear, low: -0.5, high, ends, names: Some(names.to_vec()) }

@@ -51,7 +51,7 @@ pub fn svg(structure: &StructureReport, stability: &ZeroStability) -> String {
     let shapes = place(structure, &columns);
     let lowest = shapes.iter().map(|s| s.y + s.height).fold(0.0, f64::max);
     let right = shapes.iter().map(|s| s.x + WIDTH).fold(0.0, f64::max);
-    // Arrows that go back reach beyond the boxes on both sides.
+    // Arrows that lead back reach beyond the boxes on both sides.
     let deepest = 22.0 * arrows.keys().filter(|(from, to)| shapes[*to].x <= shapes[*from].x).count() as f64;
     let beyond = (reach(deepest) - MARGIN / 2.0).max(0.0);
     let mut canvas = Canvas::default();
@@ -74,7 +74,7 @@ pub fn svg(structure: &StructureReport, stability: &ZeroStability) -> String {
     canvas.svg(width + 2.0 * beyond, height + MARGIN / 2.0)
 }
 
-/// How far an arrow that goes back at this depth reaches beyond the boxes.
+/// How far an arrow that leads back at this depth reaches beyond the boxes.
 fn reach(depth: f64) -> f64 {
     24.0 + depth / 3.0
 }

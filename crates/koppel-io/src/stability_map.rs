@@ -63,7 +63,7 @@ pub fn svg(title: &str, forecast: &Forecast, step: f64) -> String {
     canvas.svg(800.0, bottom + 76.0)
 }
 
-/// Told apart by those who do not see all colours, too.
+/// Distinguishable for readers who do not see all colours, too.
 const STABLE: &str = "#009e73";
 const UNSTABLE: &str = "#f0c8b4";
 const UNKNOWN: &str = "#dddddd";

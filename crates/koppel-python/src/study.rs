@@ -72,7 +72,7 @@ impl Study {
         Ok(self.header.differences(&other))
     }
 
-    /// Makes some runs here, one after the other: their lines in the log.
+    /// Makes some runs here, in sequence: their lines in the log.
     fn make(&self, py: Python<'_>, runs: Vec<u64>) -> PyResult<Vec<String>> {
         let rows = here(py, |is_ended| make(&self.prepared, &runs, is_ended))?;
         Ok(rows.iter().map(|row| row.line().trim_end().to_owned()).collect())

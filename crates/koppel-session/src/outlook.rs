@@ -1,4 +1,4 @@
-//! A warning before a run that will go wrong, if that can be told at little cost.
+//! A warning before a run that will go wrong, if that can be determined at little cost.
 
 use koppel::analysis::{LinearSystem, StepMatrix};
 use koppel::diagnostic::Remark;
@@ -9,7 +9,7 @@ use crate::{RemarkSink, remark};
 
 /// States up to which it costs little.
 const SMALL: usize = 24;
-/// Errors above this part of the range are told.
+/// Errors above this part of the range are reported.
 const LARGE: f64 = 0.2;
 
 /// Disturbances that become so many times as large before the run ends make it useless.
@@ -33,7 +33,7 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, sink: RemarkSink<'_>) {
     let steps = (config.stop - config.start) / step;
     let (will, linearised, grown) = match system.is_exact() {
         true => ("will", "", GROWN),
-        // What is not linear may grow no further, so only what is far beyond doubt is told.
+        // What is not linear may grow no further, so only what is far beyond doubt is reported.
         false => ("is likely to", ", linearised at the start", GROWN * GROWN * GROWN),
     };
     if !growth.is_bounded && growth.radius.powf(steps) > grown {

@@ -70,7 +70,7 @@ impl ProbeCache {
         &self.folder
     }
 
-    /// What went wrong, in words; each is told once.
+    /// What went wrong, in words; each is reported once.
     #[must_use]
     pub fn warnings(&self) -> Vec<Remark> {
         std::mem::take(&mut *self.pending()).into_iter().collect()

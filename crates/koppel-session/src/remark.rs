@@ -11,7 +11,7 @@ pub enum Kind {
     Warning,
 }
 
-/// Who is told.
+/// Receives remarks.
 pub type RemarkSink<'a> = &'a dyn Fn(Kind, &Remark);
 
 /// Tells what is to be known.

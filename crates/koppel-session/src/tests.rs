@@ -127,7 +127,7 @@ fn a_mistake_knows_its_place() {
     assert!(found.hints[0].starts_with("did you mean `right`?"));
 }
 
-/// Mistakes of parts that do not depend on each other are told in one go, by their places.
+/// Mistakes of parts that do not depend on each other are reported in one go, by their places.
 #[test]
 fn several_mistakes_in_one_go() {
     let text = SYSTEM

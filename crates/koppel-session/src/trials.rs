@@ -65,7 +65,7 @@ impl Trials {
             let (outcome, text) = self.verdict(fmu, options, *capability, isolation, cache);
             is_reread |=
                 *capability == Capability::Reevaluation && matches!(outcome, Outcome::Held | Outcome::Noted);
-            // An output that is evaluated in steps only harms nobody, but is to be known.
+            // An output that is evaluated in steps only does no harm, but is reported.
             if matches!(capability, Capability::Reevaluation | Capability::Freshness)
                 && outcome == Outcome::Noted
             {

@@ -50,7 +50,7 @@ pub struct Header {
     pub plan: Plan,
     /// How many runs.
     pub runs: u64,
-    /// What is told of each run.
+    /// The measures of each run.
     pub measures: Vec<MeasureEntry>,
     /// How results are looked at.
     pub analysis: Analysis,

@@ -1,6 +1,6 @@
 //! FNV-1a with 64 bits: a quick checksum, also for constants.
 
-/// The checksum of these parts, one after the other.
+/// The checksum of these parts, in sequence.
 pub const fn fnv(parts: &[&[u8]]) -> u64 {
     let (mut hash, mut part) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while part < parts.len() {

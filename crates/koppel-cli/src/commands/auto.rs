@@ -6,7 +6,7 @@ use super::progress::Progress;
 use crate::failure::{Result, note, show_remark};
 use crate::output::explanation;
 
-/// Whether everything that was tried is told.
+/// Whether everything that was tried is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     /// Only what to be careful about.

@@ -70,7 +70,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
     check_not_read(&session, out)?;
     refuse_existing(out, arguments.force)?;
     if session.spec.is_open() {
-        // What runs inside the FMU cannot be chosen anew in every tool.
+        // What runs inside the FMU cannot be chosen again in every tool.
         auto::choose(&mut session, Detail::Warnings)?;
         note("note", format!("the FMU uses the settings that `auto` chose: {}", session.pin().join(", ")));
     }

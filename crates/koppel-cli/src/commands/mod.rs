@@ -54,7 +54,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
     }
 }
 
-/// With `--json` a run that could not start is told as JSON too.
+/// With `--json` a run that could not start is reported as JSON too.
 fn reporting(result: Result<Exit>, as_json: bool) -> Result<Exit> {
     result.inspect_err(|failure| {
         if as_json && let Err(unsaid) = output::print_json(&output::failure_document(failure)) {

@@ -84,7 +84,7 @@ fn end_at_once() {
     std::process::exit(Exit::Interrupted.number().into());
 }
 
-/// Signals are heard one after the other: nothing may keep the next one waiting.
+/// Signals are heard in sequence: nothing may keep the next one waiting.
 fn beside(work: impl FnOnce() + Send + 'static) {
     std::thread::spawn(work);
 }

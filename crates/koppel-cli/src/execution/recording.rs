@@ -34,7 +34,7 @@ pub(super) struct Recording {
     notes: Vec<String>,
 }
 
-/// Rows in memory, one after the other.
+/// Rows in memory, in sequence.
 #[derive(Debug, Default)]
 struct Rows {
     times: Vec<f64>,
@@ -83,7 +83,7 @@ impl Recording {
         })
     }
 
-    /// What the user should be told.
+    /// Warnings for the user.
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
     }

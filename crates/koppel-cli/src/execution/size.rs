@@ -1,4 +1,4 @@
-//! Results that are larger than anybody means: told before the disk or the memory is full.
+//! Results that are larger than anybody means: reported before the disk or the memory is full.
 
 use koppel::diagnostic::Remark;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::nearby;
 use crate::output::bytes;
 
-/// Bytes of a file from which on it is told.
+/// Bytes of a file from which on it is reported.
 const LARGE_FILE: u64 = 10_000_000_000;
 /// Bytes of memory from which on a report is.
 const LARGE_PAGE: u64 = 2_000_000_000;

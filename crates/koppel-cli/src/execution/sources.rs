@@ -1,7 +1,7 @@
 //! Files a run was made of: whether they are still the same when it goes on.
 //!
 //! A checkpoint has all settings of its run, tables included, so other settings in the system file change nothing. FMUs are
-//! opened again, so that one that crashed can be mended. Both are told, and the run goes on.
+//! opened again, so that one that crashed can be mended. Both are reported, and the run goes on.
 
 use koppel::diagnostic::Remark;
 use std::fs::File;

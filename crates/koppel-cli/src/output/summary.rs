@@ -72,7 +72,7 @@ pub(crate) struct Summary {
     /// Steps that were cut in half because a loop did not converge.
     #[serde(skip_serializing_if = "is_zero")]
     halvings: u64,
-    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    /// How often a step was repeated because the coupling saw that its inputs had been wrong.
     #[serde(skip_serializing_if = "is_zero")]
     repetitions: u64,
     unconnected_inputs: Vec<Default>,
@@ -213,7 +213,7 @@ impl Summary {
         }
     }
 
-    /// Whether the certificate is what was asked for; if not, that is told.
+    /// Whether the certificate is what was asked for; if not, that is reported.
     pub(crate) fn is_good_enough(&mut self, required: Option<Required>) -> bool {
         let (Some(required), Some(certificate)) = (required, &self.certificate) else { return true };
         if required.is_met(certificate.verdict) {

@@ -14,7 +14,7 @@ struct Group {
 }
 
 impl Group {
-    /// The first port, if the values of the call are ports side by side.
+    /// The first port, if the values of the call are contiguous ports.
     fn run(&self) -> Option<usize> {
         let first = *self.places.first()?;
         let is_run = self.places.iter().enumerate().all(|(k, place)| *place == first + k);

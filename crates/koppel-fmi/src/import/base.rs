@@ -134,7 +134,7 @@ impl Base {
     }
 
     /// Goes into initialization mode at `start`, from wherever it is. Parameters and start values are set before, but after
-    /// FMI 2.0 has heard of the experiment, with which some FMUs begin anew; inputs are set in that mode.
+    /// FMI 2.0 has heard of the experiment, with which some FMUs restart; inputs are set in that mode.
     pub(super) fn start(&mut self, start: f64) -> Result<()> {
         if self.phase != Phase::Instantiated {
             self.renew()?;

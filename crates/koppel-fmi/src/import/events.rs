@@ -176,7 +176,7 @@ impl Stepper {
         self.finish_event(&active)
     }
 
-    /// Updates discrete states until they rest, listens to clocks, and goes back to stepping.
+    /// Updates discrete states until they rest, listens to clocks, and returns to step mode.
     pub(super) fn finish_event(&mut self, active: &[usize]) -> Result<()> {
         let Some(time) = self.events.as_ref().map(|events| events.time) else { return Ok(()) };
         let info = self.iterate_event(time)?;

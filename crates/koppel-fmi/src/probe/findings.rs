@@ -17,7 +17,7 @@ pub enum Capability {
     /// model exchange only: where outputs of co-simulation stay, that is a note.
     Reevaluation,
     /// Outputs of co-simulation that do not say on which inputs they depend are as new as these. The standard does not promise it: what
-    /// is not so, or cannot be told, is a note.
+    /// is not so, or cannot be determined, is a note.
     Freshness,
     /// Outputs follow only inputs they declare to depend on.
     Dependencies,

@@ -70,7 +70,7 @@ pub(super) fn dependencies(on: &Experiment<'_>) -> Result<Judgement> {
     })
 }
 
-/// Outputs of co-simulation by name: those that are evaluated in steps only, and those of which that cannot be told.
+/// Outputs of co-simulation by name: those that are evaluated in steps only, and those of which that cannot be determined.
 pub(super) fn stale(on: &Experiment<'_>, body: &mut Body) -> Result<(Vec<String>, Vec<String>)> {
     if !on.moves() || matches!(body, Body::ModelExchange(_)) {
         return Ok(Default::default());

@@ -14,7 +14,7 @@ fn compare(difference: Option<Difference>, what: &str) -> Judgement {
     }
 }
 
-/// Save, go on, go back, go on again.
+/// Save, go on, roll back, go on again.
 pub(super) fn roll_back(on: &Experiment<'_>) -> Result<Judgement> {
     let mut body = on.warm()?;
     let mut snapshot = Snapshot::default();

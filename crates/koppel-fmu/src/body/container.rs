@@ -189,7 +189,7 @@ impl Body for Container {
 
     fn set_parameter(&mut self, index: usize, value: f64) -> Result<()> {
         self.parameters[index] = Some(value);
-        // What runs has the old value; the next reading starts anew.
+        // What runs has the old value; the next reading starts again.
         self.running = None;
         Ok(())
     }

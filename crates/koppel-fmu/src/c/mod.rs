@@ -1,6 +1,6 @@
 //! The C functions of FMI 2.0 and 3.0: the only unsafe code of this crate.
 //!
-//! Every function goes through [`call`]: null instances are refused, a panic never leaves, an error is told through the
+//! Every function goes through [`call`]: null instances are refused, a panic never leaves, an error is reported through the
 //! importer's logger and becomes a status.
 //!
 //! What no check can find out is promised by the importer, as the standard asks for: pointers that are not null point to what

@@ -56,7 +56,7 @@ pub struct Options {
     pub library: PathBuf,
 }
 
-/// When an importer runs it, unless it is told otherwise.
+/// When an importer runs it, unless told otherwise.
 #[derive(Clone, Copy, Debug)]
 struct Experiment {
     start: f64,
@@ -132,7 +132,7 @@ impl Export {
         let mut chosen = session.clone();
         let remarks = RefCell::new(Vec::new());
         let tell = |_: Kind, remark: &Remark| remarks.borrow_mut().push(remark.to_string());
-        // What runs inside the FMU cannot be chosen anew in every tool.
+        // What runs inside the FMU cannot be chosen again in every tool.
         chosen.choose(&|_| {}, &tell)?;
         let start = Start { is_certified: false, accepts_unstable, ..Start::default() };
         // What runs inside is judged here, where somebody reads it: as a run of the file would be.

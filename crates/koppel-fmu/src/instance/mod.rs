@@ -55,7 +55,7 @@ pub(crate) struct Instance {
     pub(crate) inputs: Inputs,
     /// Start values of states that were set.
     starts: Vec<Option<f64>>,
-    /// The start must be found anew, since something it depends on was set.
+    /// The start must be found again, since something it depends on was set.
     needs_start: bool,
     /// Outputs must follow, since something they depend on was set.
     needs_outputs: bool,

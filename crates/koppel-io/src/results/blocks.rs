@@ -8,7 +8,7 @@
 //! | 1 + 8 + 4 + 4 | kind of a block (`M` metadata as JSON, `R` rows), length of its content, CRC-32 of it, CRC-32 of these; integers are little-endian |
 //! | ... | content |
 //!
-//! The content of rows: their number (8 bytes), the columns of numbers one after the other, the time first; then for each
+//! The content of rows: their number (8 bytes), the columns of numbers in sequence, the time first; then for each
 //! column of texts or bytes the lengths (4 bytes each) and the cells.
 
 use std::fs::File;
@@ -42,7 +42,7 @@ pub(super) struct Batch {
     pub(super) messages: Vec<Cells>,
 }
 
-/// Texts or bytes, one after the other.
+/// Texts or bytes, in sequence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     lengths: Vec<u32>,

@@ -258,7 +258,7 @@ impl ResultWriter {
         self.last_time
     }
 
-    /// What the user should be told, such as a part file of an earlier run that was renamed.
+    /// Warnings for the user, such as a part file of an earlier run that was renamed.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -278,7 +278,7 @@ impl ResultWriter {
 impl Drop for ResultWriter {
     fn drop(&mut self) {
         if let Some(sink) = &mut self.sink {
-            // Nobody is left to be told; the rows flushed before are safe.
+            // No one is left to report to; the rows flushed before are safe.
             let _ = sink.flush();
         }
     }

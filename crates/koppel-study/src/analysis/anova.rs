@@ -51,7 +51,7 @@ pub struct Anova {
     pub is_balanced: bool,
 }
 
-/// Most contrasts of a least-squares analysis; with more, only main effects are told.
+/// Most contrasts of a least-squares analysis; with more, only main effects are reported.
 const MOST_CONTRASTS: usize = 1200;
 
 /// Analyses `y`; `levels` are numbers of levels, `at` the level of each run, both by factor. Runs without a value are left out.
@@ -304,7 +304,7 @@ mod tests {
         assert!((one.1.0 - other.1.0).abs() < 1e-11 && one.1.1 == other.1.1);
     }
 
-    /// Whole cells may be missing: what cannot be told apart has no degree of freedom.
+    /// Whole cells may be missing: what cannot be distinguished has no degree of freedom.
     #[test]
     fn missing_cells_cost_degrees_of_freedom() {
         let (a, b, mut y) = example();

@@ -45,7 +45,7 @@ impl Shard {
 /// How runs are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Runs side by side; all cores if 0.
+    /// Runs in parallel; all cores if 0.
     pub threads: usize,
     /// Which of them.
     pub shard: Shard,
@@ -69,7 +69,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Seconds that are left, as far as can be told.
+    /// Seconds that are left, as far as can be determined.
     #[must_use]
     pub fn left(&self) -> Option<f64> {
         let rest = self.runs.checked_sub(self.before + self.finished)?;
@@ -129,7 +129,7 @@ pub fn run(
     run_after(prepared, folder, options, &Casualties::default(), &|_, _| {}, watch)
 }
 
-/// The same after processes that did not come to their end; `observe` is told, from any thread, when a run begins and ends.
+/// The same after processes that did not come to their end; `observe` is called, from any thread, when a run begins and ends.
 ///
 /// # Errors
 ///
@@ -226,7 +226,7 @@ pub fn run_after(
     Ok((header, rows, progress))
 }
 
-/// Makes some runs here, one after the other; those that were ended on the way are missing.
+/// Makes some runs here, in sequence; those that were ended on the way are missing.
 pub fn make(prepared: &Prepared, runs: &[u64], is_ended: &AtomicBool) -> Vec<Row> {
     let runs = runs.iter().filter(|run| **run < prepared.design.runs());
     runs.map_while(|run| one::run(prepared, *run, is_ended)).collect()

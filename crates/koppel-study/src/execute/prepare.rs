@@ -266,7 +266,7 @@ fn first(study: &Study, design: &Design) -> Result<First> {
     }
 }
 
-/// The error at the factor that caused it, where that can be told.
+/// The error at the factor that caused it, where that can be determined.
 fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
     let Io::File(mistakes) = &*error else { return error };
     let mistake = mistakes.first();

@@ -1,4 +1,4 @@
-//! `[measures]`: what is told of each run.
+//! `[measures]`: the measures of each run.
 //!
 //! ```toml
 //! [measures]

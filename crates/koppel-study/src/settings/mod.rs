@@ -4,7 +4,7 @@
 //! | -------------- | ---------------------------------------- |
 //! | `factor.rs`    | what is varied                           |
 //! | `plan.rs`      | which values are tried together          |
-//! | `measure.rs`   | what is told of each run                 |
+//! | `measure.rs`   | the measures of each run                 |
 //! | `reference.rs` | what runs are compared with              |
 
 mod factor;
@@ -41,7 +41,7 @@ pub struct Study {
     pub plan: Plan,
     /// What runs are compared with.
     pub reference: Option<Reference>,
-    /// What is told of each run.
+    /// The measures of each run.
     pub measures: Vec<Measure>,
     /// How results are looked at.
     pub analysis: Analysis,
@@ -123,7 +123,7 @@ pub fn load(path: &Path) -> Result<Study> {
 }
 
 impl Study {
-    /// All mistakes are told together.
+    /// All mistakes are reported together.
     fn read(&mut self, folder: &Path) -> std::result::Result<(), Marks> {
         let document = self.document.clone();
         let mut root = document.root.fields("a study file", &KEYS)?;

@@ -163,7 +163,7 @@ impl Forecast {
         progress("validity of linear models");
         forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
-        // Of what is not to be trusted nothing more is told unless it is asked for.
+        // Of what is not to be trusted nothing more is reported unless it is asked for.
         let is_doubted = forecast.trust.doubt.is_some();
         if !is_doubted || options.methods.is_some() {
             let others = limits(&system, &settings[1..], scan, &report);

@@ -54,7 +54,7 @@ pub struct GlobalError {
     pub excitation: Excitation,
 }
 
-/// What runs are compared with: the system uncut.
+/// What runs are compared with: the monolithic system.
 #[derive(Clone, Debug)]
 pub struct Reference {
     horizon: f64,
@@ -75,13 +75,13 @@ impl Reference {
     }
 }
 
-/// Courses of the system uncut that were computed before, by the step.
+/// Courses of the monolithic system that were computed before, by the step.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceCache {
     by_step: BTreeMap<u64, Vec<f64>>,
 }
 
-/// How far a run lies from the system uncut, output by output.
+/// How far a run lies from the monolithic system, output by output.
 struct Distances {
     outputs: Vec<Deviation>,
     /// False if a number or an error left its limits.
@@ -135,7 +135,7 @@ impl LinearSystem {
         Ok(GlobalError { overall, outputs, horizon: reference.horizon, excitation: reference.excitation })
     }
 
-    /// [`GlobalError::overall`], infinite as soon as it is certain to lie above `limit`. The course of the system uncut is computed
+    /// [`GlobalError::overall`], infinite as soon as it is certain to lie above `limit`. The course of the monolithic system is computed
     /// once for each step.
     pub(crate) fn error_within(
         &self,

@@ -1,7 +1,7 @@
 //! Whether disturbances grow with given settings: from the step matrix, or where there is none by running the stand-ins.
 //!
 //! A system that grows by itself, such as a pendulum that stands upright, is not blamed on its coupling: only what grows more
-//! than twice as fast as the system uncut counts.
+//! than twice as fast as the monolithic system counts.
 //!
 //! Methods that learn while they run have no step matrix. Their stand-ins are run from a disturbance, and what outputs
 //! move from one communication point to the next is compared between two parts of the run,
@@ -90,7 +90,7 @@ impl LinearSystem {
         if rate > 0.0 { (TOLERATED * rate * config.step).exp() } else { 1.0 }
     }
 
-    /// The largest rates at which the system uncut grows.
+    /// The largest rates at which the monolithic system grows.
     fn growth_uncut(&self) -> Result<OwnRates> {
         let failed = |source| Error::Linalg { what: "rates of the system".into(), source };
         let values = eigenvalues(&self.matrices_uncut()?.a).map_err(failed)?;

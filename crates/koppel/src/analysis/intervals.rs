@@ -50,7 +50,7 @@ pub struct Interval {
     pub to_is_open: bool,
 }
 
-/// All intervals of stable steps with these settings. A step at which nothing can be told ends an interval as the end of the scan
+/// All intervals of stable steps with these settings. A step at which nothing can be determined ends an interval as the end of the scan
 /// does; if that is so for all, the reason is the error.
 pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
     let judge = |step: f64| -> Result<bool> {

@@ -1,11 +1,11 @@
-//! What can be told of a run before it, on its way, or after it. Nothing here copies a method: the real engine is driven.
+//! What can be determined of a run before it, on its way, or after it. Nothing here copies a method: the real engine is driven.
 //!
 //! [`Forecast::of`] says everything at once. What it is made of can be asked by itself, for settings of one's own:
 //!
 //! ```text
 //! LinearSystem::new(run)                   matrices in place of subsystems, where the run stands
 //!     .growth(config)                      the same for any method, by running the stand-ins if it has no matrix
-//!     .reference(config)                   the system uncut
+//!     .reference(config)                   the monolithic system
 //!     .global_error(config, reference)     the error to be expected
 //! StepMatrix::of(system, config)           modes, spectral radius, stability radius
 //! consistency, Cost::of, Stiffness::of     how inputs fit outputs, what it costs, how its rates lie apart

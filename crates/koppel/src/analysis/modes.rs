@@ -24,7 +24,7 @@ const APART: f64 = 1e-5;
 const NOISE: f64 = 1e-11;
 /// What of a mode an output must show, relative to the largest number in it.
 const SEEN: f64 = 1e-9;
-/// Modes that are told.
+/// Modes that are reported.
 const TOLD: usize = 6;
 
 /// One eigenvalue of Φ, or a conjugate pair.

@@ -2,7 +2,7 @@
 //!
 //! Where a subsystem is not linear, the run is walked a little and linearised again on the way. If the verdict changes, or the
 //! largest stable step by more than a quarter, or linear models miss the first steps of the run by more than a quarter, the
-//! forecast is not to be trusted. The run is put back afterwards; of one that cannot be put back, a copy is walked and held against its
+//! forecast is not to be trusted. The run is restored afterwards; of one that cannot be put back, a copy is walked and held against its
 //! models of the start.
 
 use super::limits::Limit;
@@ -117,7 +117,7 @@ impl ModelTrust {
     }
 }
 
-/// The run and its stand-ins side by side.
+/// The run and its stand-ins in parallel.
 fn compare(
     run: &mut Run,
     system: &LinearSystem,

@@ -2,7 +2,7 @@
 //!
 //! It is the spectral radius of the step matrix with the states frozen, for the hold, schedule, reading and iteration of the run,
 //! loop by loop (a loop is a strongly connected component of the feed-through graph: cycles that share a member are judged
-//! together). For constant extrapolation, everybody at once and stale reading it is ρ(D L), Kübler & Schiehlen 2000, (16). With
+//! together). For constant extrapolation, all subsystems in parallel and stale reading it is ρ(D L), Kübler & Schiehlen 2000, (16). With
 //! filters, which change with the step, it is the radius at the run's step.
 
 use super::frozen::FrozenLoop;

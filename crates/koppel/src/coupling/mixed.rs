@@ -40,7 +40,7 @@ impl Coupling for Mixed {
             small_steps: a.small_steps.or(b.small_steps),
             models: joined(a.models, b.models),
             probe: a.probe.or(b.probe),
-            // Others among the methods would have to go back too.
+            // Others among the methods would have to roll back too.
             repeats: false,
         })
     }
@@ -112,7 +112,7 @@ impl Report for Mixed {
         all
     }
 
-    /// Of the method that asked for models, if one did: by these figures they are taken anew.
+    /// Of the method that asked for models, if one did: by these figures they are updated.
     fn quality(&self) -> &[f64] {
         let figures = |is_wanted: fn(&dyn Coupling) -> bool| {
             let wanted = self.methods.iter().filter(move |method| is_wanted(method.as_ref()));

@@ -141,7 +141,7 @@ pub struct Needs {
     pub models: Option<ModelNeeds>,
     /// Whether every subsystem is excited alone before the run.
     pub probe: Option<ProbeNeeds>,
-    /// Whether it is asked after every step if that should be taken again.
+    /// Whether it is asked after every step if that should be repeated.
     pub repeats: bool,
 }
 
@@ -220,7 +220,7 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Global work at T^k; nobody has moved.
+    /// Global work at T^k; no subsystem has advanced.
     fn prepare(&mut self, _view: &View<'_>) -> Result<()> {
         Ok(())
     }
@@ -256,12 +256,12 @@ pub trait ModelBased {
         None
     }
 
-    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are taken anew,
+    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are updated,
     /// when models were asked for.
     fn judge(&mut self, _view: &View<'_>) {}
 
-    /// Whether all subsystems are put back and the step is taken again, with the inputs that are then asked for. Called
-    /// after every step when [`Needs::repeats`] was asked for and everybody can go back.
+    /// Whether all subsystems are restored and the step is repeated, with the inputs that are then asked for. Called
+    /// after every step when [`Needs::repeats`] was asked for and every subsystem can roll back.
     fn again(&mut self, _view: &View<'_>, _trial: Trial) -> bool {
         false
     }

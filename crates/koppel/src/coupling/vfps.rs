@@ -10,7 +10,7 @@
 //! 4. finds what inputs lacked, how much of it is given back, and whether they are better extrapolated (`defect`),
 //! 5. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + s + e_j,  j = 1..m (`prediction`)     (2)
 //! 6. gives the inputs u_0 (the last ones), u_1, .., u_m,
-//! 7. and takes the step again with better ones where they were wrong and everybody can go back (`repetition`).
+//! 7. and repeats the step with better ones where they were wrong and every subsystem can roll back (`repetition`).
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
@@ -22,7 +22,7 @@
 //!
 //! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. If (2) cannot be
 //! solved, or its solution runs away, the fitted models are tried, then outputs that stay, and if they fail too, inputs go
-//! to what has arrived. How well all this works is told by a live figure (`estimate`).
+//! to what has arrived. How well all this works is reported by a live figure (`estimate`).
 
 mod adaptation;
 mod config;

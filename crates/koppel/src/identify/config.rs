@@ -12,11 +12,11 @@ pub enum ModelConfig {
     /// The matrices of linear subsystems; others are refused.
     #[default]
     Exact,
-    /// Derivatives of the equations where they stand, taken anew every step.
+    /// Derivatives of the equations where they stand, updated every step.
     Derivatives,
-    /// The same, taken anew only every so many steps; 0 means never.
+    /// The same, updated only every so many steps; 0 means never.
     DerivativesEvery(u32),
-    /// The same, taken anew only of subsystems whose model has predicted the last step with a larger error than this, as a
+    /// The same, updated only of subsystems whose model has predicted the last step with a larger error than this, as a
     /// part of the range of the outputs ([`crate::coupling::Coupling::quality`]).
     DerivativesAbove(f64),
     /// Recursive least squares on what is seen during the run.
@@ -37,7 +37,7 @@ impl ModelConfig {
         }
     }
 
-    /// Error of a prediction above which a model is taken anew, if that decides.
+    /// Error of a prediction above which a model is updated, if that decides.
     pub fn above(self) -> Option<f64> {
         match self {
             ModelConfig::DerivativesAbove(error) => Some(error),
@@ -94,7 +94,7 @@ impl ModelConfig {
     }
 }
 
-/// The error above which derivatives are taken anew, unless it is said.
+/// The error above which derivatives are updated, unless it is said.
 const DEFAULT_ABOVE: f64 = 1e-3;
 
 /// A table in place of a name: `{ derivatives = 5 }`, `{ derivatives = "auto", above = 0.001 }`, `{ identify = "rls", N = 1, M = 1, forgetting = 0.996 }` or
@@ -131,7 +131,7 @@ enum Identify {
     Moesp,
 }
 
-/// When derivatives are taken anew.
+/// When derivatives are updated.
 #[derive(Clone, Copy)]
 enum When {
     Every(u32),

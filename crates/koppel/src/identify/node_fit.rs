@@ -5,7 +5,7 @@
 //! Columns are scaled to unit length. For every order p = 1..5 and ridge r in {1e-10, 1e-8, 1e-6, 1e-4} the error of
 //! predictions over one whole step is taken on the experiments kept back; the smallest order within 15 % of the best wins.
 //!
-//! An output that never moved has columns of zeros: it gets zeros, and disturbs nobody.
+//! An output that never moved has columns of zeros: it gets zeros, and affects nothing.
 
 use super::node_model::{NodeModel, Size};
 use crate::linalg::{cholesky_factor, cholesky_solve};

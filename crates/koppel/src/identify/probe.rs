@@ -9,7 +9,7 @@
 //! and one more, all of eight steps: if models fitted to those predict the last to round-off, that is all. Else eight
 //! experiments of sixteen steps are fitted.
 //!
-//! The subsystem is put back afterwards: by its saved state, or by starting it anew. What was found in an earlier run of the
+//! The subsystem is restored afterwards: by its saved state, or by re-initialising it. What was found in an earlier run of the
 //! same subsystem at the same place is taken from there (`store`), without moving it at all.
 
 mod excitation;

@@ -18,7 +18,7 @@
 //! printed one most runs diverge); the third of (2) divides both terms; a constant regressor, so that a system may rest
 //! anywhere; P starts at κ / φ_j² when regressor j is first seen to move, so that the result does not depend on units.
 //! Round-off is no movement: what is smaller than 16 ulp of the subsystem's largest signal does not count, and a regressor
-//! that is a million times larger than ever before begins anew.
+//! that is a million times larger than ever before restart.
 
 mod rescale;
 
@@ -265,7 +265,7 @@ impl Rls {
 /// What does not count as a movement, relative to the largest signal of a subsystem.
 const ROUND_OFF: f64 = 16.0 * f64::EPSILON;
 
-/// How many times larger than ever before a regressor must be to begin anew.
+/// How many times larger than ever before a regressor must be to restart.
 const ANOTHER_SIZE: f64 = 1e6;
 
 /// The smallest regressor that counts: P must stay finite.

@@ -159,7 +159,7 @@ impl RollBack {
         done
     }
 
-    /// Does something from a saved state and goes back to it, whatever comes of it.
+    /// Does something from a saved state and rolls back to it, whatever comes of it.
     fn attempt<T>(
         &mut self,
         of: &mut dyn Subsystem,

@@ -33,7 +33,7 @@ pub(crate) struct Board {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deliveries {
     wires: Vec<Delivery>,
-    /// Inputs at which several wires end: their values are summed anew.
+    /// Inputs at which several wires end: their values are summed again.
     shared: Vec<InputId>,
     /// Wires that pass a table: output, wire, input.
     mapped: Vec<(OutputId, usize, InputId)>,

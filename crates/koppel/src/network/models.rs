@@ -83,7 +83,7 @@ impl Network {
     }
 }
 
-/// True if the models are taken anew at this step whatever they are like.
+/// True if the models are updated at this step whatever they are like.
 fn is_time(needs: ModelNeeds, step: Step) -> bool {
     let every = u64::from(needs.source.every());
     every > 0 && step.index.is_multiple_of(every)

@@ -34,7 +34,7 @@ pub(super) struct Forecasting<'a, 'p> {
 }
 
 impl<'a, 'p> Forecasting<'a, 'p> {
-    /// On linear models and the system uncut; `config` is what candidates are put into.
+    /// On linear models and the monolithic system; `config` is what candidates are put into.
     pub(super) fn new(
         (system, reference): (&'a LinearSystem, &'a Reference),
         config: &'a RunConfig,

@@ -18,7 +18,7 @@ pub enum ScheduleConfig {
     Named(Named),
     /// One after the other, in this order.
     Order(Vec<String>),
-    /// Groups one after the other, the members of a group side by side.
+    /// Groups in sequence, the members of a group in parallel.
     Groups(Vec<Vec<String>>),
 }
 
@@ -26,14 +26,14 @@ pub enum ScheduleConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Named {
-    /// All side by side (Jacobi).
+    /// All in parallel (Jacobi).
     Parallel,
     /// One after the other in an automatic order (Gauss-Seidel).
     Sequence,
 }
 
 impl ScheduleConfig {
-    /// All side by side.
+    /// All in parallel.
     pub const PARALLEL: Self = ScheduleConfig::Named(Named::Parallel);
     /// One after the other.
     pub const SEQUENCE: Self = ScheduleConfig::Named(Named::Sequence);

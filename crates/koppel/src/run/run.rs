@@ -34,7 +34,7 @@ pub struct Run {
     pub(super) control: Option<Box<Control>>,
     pub(super) changes: Changes,
     pub(super) recording: Recording,
-    /// Why steps are not taken again, if the coupling would do so and cannot.
+    /// Why steps are not repeated, if the coupling would do so and cannot.
     pub(super) not_repeated: Option<String>,
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
@@ -107,7 +107,7 @@ impl Run {
         Ok(())
     }
 
-    /// One exchange of values: changes that are due, then everybody who is due moves over `step`, to the communication point `end`.
+    /// One exchange of values: changes that are due, then every subsystem that is due advances over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.changes.apply_due(&mut self.network, step.start)?;
         let done = self.scheme.step(&mut self.network, step, end);
@@ -400,7 +400,7 @@ impl Run {
         self.scheme.halvings()
     }
 
-    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    /// How often a step was repeated because the coupling saw that its inputs had been wrong.
     pub fn repetitions(&self) -> u64 {
         self.scheme.repetitions()
     }

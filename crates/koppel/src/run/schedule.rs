@@ -1,4 +1,4 @@
-//! Who moves when: stages one after the other, the members of a stage side by side.
+//! Who moves when: stages in sequence, the members of a stage in parallel.
 
 use super::config::{Named, RunConfig, ScheduleConfig};
 use crate::coupling::{MethodInfo, methods};
@@ -126,7 +126,7 @@ fn automatic_order(graph: &SystemGraph) -> Vec<SubsystemId> {
 /// Stages, and which of them are repeated together.
 type Staged = (Vec<Vec<SubsystemId>>, Vec<Range<usize>>);
 
-/// With step iteration everybody moves along the connections: what feeds a loop before it, what it feeds after it. The
+/// With step iteration all subsystems advance along the connections: what feeds a loop before it, what it feeds after it. The
 /// members of a loop move in the order in which it is cut.
 fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     if !matches!(config.schedule, ScheduleConfig::Named(_)) {

@@ -59,7 +59,7 @@ pub struct Statistics {
     pub loops: Vec<LoopWork>,
     /// Steps that were cut in half because a loop did not converge.
     pub halvings: u64,
-    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    /// How often a step was repeated because the coupling saw that its inputs had been wrong.
     #[serde(default)]
     pub repetitions: u64,
 }

@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// The newest value of each wire, and what has arrived at each input. For histories of depth 1; the time is told by
+    /// The newest value of each wire, and what has arrived at each input. For histories of depth 1; the time is given by
     /// [`History::reach`].
     pub(crate) fn newest_and_arrivals(&mut self) -> (&mut [f64], &mut Vec<f64>) {
         (&mut self.values, &mut self.arrivals)

@@ -4,7 +4,7 @@
 //!   x̂ = x + h Σ a_7j f_j,     err = h Σ e_j f_j                                          (2)
 //!
 //! Order 5, error estimate of order 4. Hairer, Nørsett & Wanner, Solving ODEs I, table II.5.2.
-//! f₇ of an accepted step is f₁ of the next one within a window. Differs from the book in: f₁ is evaluated anew at
+//! f₇ of an accepted step is f₁ of the next one within a window. Differs from the book in: f₁ is evaluated again at
 //! the start of every window, because an input may have jumped there.
 
 use super::config::Tolerances;

@@ -2,7 +2,7 @@
 //!
 //!   u = L y + o + e(t)
 //!
-//! Inputs and outputs are numbered through all subsystems, those of one subsystem side by side. A [`Wire`] is one
+//! Inputs and outputs are numbered through all subsystems, those of one subsystem contiguously. A [`Wire`] is one
 //! non-zero entry of L. Wiring is data: every coupling reads it, none owns it.
 
 use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
@@ -239,7 +239,7 @@ impl SystemGraph {
         self.wires_into(input).is_empty()
     }
 
-    /// True if the error of an output can be told by its distance from what it should be: not of those that jump, such as
+    /// True if the error of an output can be determined by its distance from what it should be: not of those that jump, such as
     /// counters, unless there are no others.
     pub fn is_signal(&self, output: OutputId) -> bool {
         !self.output_variable(output).is_held

@@ -42,7 +42,7 @@ pub struct Drive {
 const CONSTANT: &str = "(constant)";
 
 /// The system of these parts, one for each subsystem of the graph in its order: filters and gains as they are, no offsets, no
-/// external signals, started from `x0` (the states of all parts, one after the other).
+/// external signals, started from `x0` (the states of all parts, in sequence).
 pub(crate) fn linear_system(graph: &SystemGraph, parts: &[LinearPart], x0: &[f64]) -> Result<System> {
     let mut at = 0;
     let subsystems = parts.iter().enumerate().map(|(id, part)| {

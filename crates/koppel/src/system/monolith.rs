@@ -26,7 +26,7 @@ pub fn monolithic_matrices(graph: &SystemGraph, parts: &[StateSpace]) -> Result<
     closed(&parts.iter().collect::<Vec<_>>(), &l)
 }
 
-/// These subsystems side by side as one, with u = L y + w: inputs are w, outputs all y.
+/// These subsystems in parallel as one, with u = L y + w: inputs are w, outputs all y.
 pub(super) fn closed(parts: &[&StateSpace], l: &Matrix) -> Result<StateSpace> {
     let (a, b) = (stack(parts, |p| &p.a), stack(parts, |p| &p.b));
     let (c, d) = (stack(parts, |p| &p.c), stack(parts, |p| &p.d));

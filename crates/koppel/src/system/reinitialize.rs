@@ -1,4 +1,4 @@
-//! A subsystem goes back to the start.
+//! A subsystem rolls back to the start.
 
 use super::ports::VariableId;
 use super::subsystem::Subsystem;

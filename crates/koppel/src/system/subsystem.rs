@@ -181,7 +181,7 @@ impl dyn Subsystem + '_ {
         self.mailbox()?.events()
     }
 
-    /// Whether it can go back inside a run, to take a step again.
+    /// Whether it can roll back inside a run, to repeat a step.
     pub fn can_roll_back(&self) -> Result<()> {
         match &self.capabilities().cannot_roll_back {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Where to cut loops: the fewest signals whose guess lets everything else be evaluated one after the other.
+//! Where to cut loops: the fewest signals whose guess lets everything else be evaluated in sequence.
 //!
 //! Nodes are put in an order. A signal that reaches a node which does not come after its own must be guessed; it is torn.
 //! Which signals a node adds to the cut depends only on the set S of nodes before it, so the smallest cut follows from

@@ -70,7 +70,7 @@ struct End {
 #[derive(Default)]
 struct Index(HashMap<(SubsystemId, VariableKind), HashMap<String, usize>>);
 
-/// Ports that are looked through one after the other.
+/// Ports that are looked through in sequence.
 const FEW: usize = 16;
 
 impl Index {
@@ -183,7 +183,7 @@ pub(super) fn filter(
     for connection in &mut connections {
         let Some(filter) = connection.filter.take() else { continue };
         for from in &mut connection.from {
-            // What has no such name is told when it is wired.
+            // What has no such name is reported when it is wired.
             let Ok(source) = end(&graph, from, Side::Source, &mut index) else { continue };
             if source.is_message || !connection.map.is_empty() {
                 return Err(refused(from, &connection.to, "only numbers without a map are filtered"));

@@ -175,7 +175,7 @@ impl Defect {
         if sum < WORST {
             plan.score = MEMORY * plan.score + sum;
         } else {
-            // It has lost itself: begin anew.
+            // It has lost itself: restart.
             plan.score = MEMORY * plan.score + WORST;
             plan.y.fill(0.0);
             plan.e.fill(0.0);

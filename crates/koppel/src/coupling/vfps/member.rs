@@ -246,7 +246,7 @@ impl Member {
         !self.deviations[NEWEST].outputs().iter().zip(self.extents.iter().cycle()).all(near)
     }
 
-    /// What is added to one of its inputs at a node when the step is taken again, relative to its range.
+    /// What is added to one of its inputs at a node when the step is repeated, relative to its range.
     pub(super) fn correction(&self, k: usize, node: usize) -> f64 {
         let Deviation { size, u, .. } = &self.deviations[NEWEST];
         u[(size.past - 1 + node) * size.inputs + k]

@@ -2,7 +2,7 @@
 //!
 //! Between nodes inputs are lines, which cut off c = |v_{j+1} - 2 v_j + v_{j-1}| / 12 of a signal v. With m nodes in place of n that is
 //! (n/m)² c. The models rehearse the run with ten nodes; the smallest number with which the mean of c stays below 0.05 % of the
-//! range of every signal is taken, and the subsystems are excited anew with it.
+//! range of every signal is taken, and the subsystems are excited again with it.
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

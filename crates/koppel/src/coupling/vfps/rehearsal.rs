@@ -2,7 +2,7 @@
 //!
 //! The models themselves tell: the coupled prediction goes on from step to step, its own nodes taken for measured ones, under
 //! the external signals of the run. Where it moves signals of a subsystem that is not linear much further, or much less far,
-//! than they were excited, the subsystem is excited anew with the ranges seen here.
+//! than they were excited, the subsystem is excited again with the ranges seen here.
 
 use super::View;
 use super::prediction::Prediction;

@@ -1,4 +1,4 @@
-//! Steps that are taken again, where every subsystem can go back to their begin.
+//! Steps that are repeated, where every subsystem can roll back to their begin.
 //!
 //! After a step the outputs at all nodes are known. Inputs should have been v = L y and were u. With e = v - u the models tell
 //! what the outputs become if the inputs are put right, together with what follows from that for the inputs of all others: (1)
@@ -71,7 +71,7 @@ impl Repetition {
 }
 
 impl Vfps {
-    /// Whether the step should be taken again, with what is then in `nodes`.
+    /// Whether the step should be repeated, with what is then in `nodes`.
     pub(super) fn try_again(&mut self, view: &View<'_>, trial: Trial) -> bool {
         if !self.prediction.is_whole(view.step.size) || self.repetition.is_last {
             return false;
@@ -95,7 +95,7 @@ impl Vfps {
             return true;
         }
         if repetition.best == f64::INFINITY {
-            // Not everybody can go this way; one that nobody is surprised by is left.
+            // Not every subsystem can do this; the others are left.
             let is_first = repetition.trials == 1;
             self.plan_newest();
             return is_first;

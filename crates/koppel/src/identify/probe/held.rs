@@ -1,7 +1,7 @@
 //! A linear model of a subsystem from experiments with inputs that are held over steps.
 //!
 //! Every input steps alone, from where the subsystem stands; two more experiments with random inputs, one of them at steps of another
-//! size, choose and judge the model; a last one takes inputs or outputs over their whole ranges. Steps begin at those of the run. They are shortened where poles turn too fast to be told from slower
+//! size, choose and judge the model; a last one takes inputs or outputs over their whole ranges. Steps begin at those of the run. They are shortened where poles turn too fast to be distinguished from slower
 //! ones, or the model misses the experiment at the other step size; and made longer where nothing moves far enough in a step.
 
 use super::excitation::excite;
@@ -253,7 +253,7 @@ impl Probe<'_> {
         Ok(true)
     }
 
-    /// Of one that has no input to excite, or no output: nobody follows anybody.
+    /// Of one that has no input to excite, or no output: no output follows an input.
     fn without_inputs(&mut self, look: &Look<'_>) -> Result<Surrogate> {
         let step = self.subject.place.size;
         let free = self.held(look, step, &[])?;

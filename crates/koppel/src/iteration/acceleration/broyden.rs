@@ -7,7 +7,7 @@
 //! | s, y   | last change of z and of r                                   |
 //!
 //! Broyden 1965; the method Kübler & Schiehlen 2000 use. B is kept from one communication point to the next. An update whose
-//! denominator is small beside its factors is left out. If the residual falls too slowly for several guesses, B is made anew from
+//! denominator is small beside its factors is left out. If the residual falls too slowly for several guesses, B is rebuilt from
 //! differences (restart).
 
 use super::{Acceleration, Next, dot};

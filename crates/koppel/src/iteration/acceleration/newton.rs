@@ -2,7 +2,7 @@
 //!
 //!   z ← z + (I - G)⁻¹ r,     G = ∂g/∂z
 //!
-//! G is by derivatives where all members of the loop know theirs, else by differences; it is made anew when there is none and when a guess shrinks the residual by less than `SLOW`. A guess that makes the
+//! G is by derivatives where all members of the loop know theirs, else by differences; it is rebuilt when there is none and when a guess shrinks the residual by less than `SLOW`. A guess that makes the
 //! residual larger is taken back by half.
 
 use super::{Acceleration, Next, dot};

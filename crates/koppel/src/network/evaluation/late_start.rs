@@ -1,7 +1,7 @@
 //! The end of initialization. Some black boxes tell what their outputs are only then.
 //!
 //! All leave in the order of evaluation, each with inputs that belong to what the others have told by then. In loops, and wherever
-//! an output turns out to be another one later, that is too late: those who have left with other inputs are started anew.
+//! an output turns out to be another one later, that is too late: those who have left with other inputs are re-initialised.
 
 use super::Instant;
 use super::loop_solver::LoopSolver;
@@ -42,7 +42,7 @@ impl LateStart {
         }
     }
 
-    /// True if a subsystem is started anew to be read with other inputs.
+    /// True if a subsystem is re-initialised to be read with other inputs.
     #[inline]
     pub(in crate::network) fn is_late(&self, id: SubsystemId) -> bool {
         self.has_left[id] && self.may_start[id]
@@ -120,7 +120,7 @@ impl LateStart {
         self.are_in_cycles.get_or_init(|| are_in_cycles(graph))[id]
     }
 
-    /// The instant with everybody who has left started anew to be read.
+    /// The instant with every subsystem that has left re-initialised for reading.
     fn restarting<'a>(&'a self, now: &'a mut Instant<'_>) -> Instant<'a> {
         let Instant { graph, slots, board, inputs, time, .. } = now;
         Instant { graph, slots, board, inputs, time: *time, late: Some(self) }

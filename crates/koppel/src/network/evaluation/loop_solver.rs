@@ -13,7 +13,7 @@ use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
 use crate::tape::Tape;
 
 const MAX_ITERATIONS: usize = 100;
-/// Where members are started anew for every evaluation, they may be little exact: iterations, accepted residual, differences.
+/// Where members are re-initialised for every evaluation, they may be little exact: iterations, accepted residual, differences.
 const MAX_ITERATIONS_ANEW: usize = 20;
 const ROUND_OFF_ANEW: f64 = 1e-5;
 const DELTA_ANEW: f64 = 1e-4;

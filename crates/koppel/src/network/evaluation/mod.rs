@@ -51,7 +51,7 @@ pub(in crate::network) struct Instant<'a> {
     pub(in crate::network) board: &'a mut Board,
     pub(in crate::network) inputs: &'a mut [f64],
     pub(in crate::network) time: f64,
-    /// Those that are started anew whenever they are read, at the start only.
+    /// Those that are re-initialised whenever they are read, at the start only.
     pub(in crate::network) late: Option<&'a LateStart>,
 }
 
@@ -80,7 +80,7 @@ impl Instant<'_> {
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
             let mut arrival = self.board.history.arrivals()[input];
-            // A table may not know a value on the way to a consistent start; what it does not know in the end is told then.
+            // A table may not know a value on the way to a consistent start; what it does not know in the end is reported then.
             if arrival.is_nan() && self.graph.map(input).is_some() {
                 arrival = self.graph.input_variable(input).start;
             }

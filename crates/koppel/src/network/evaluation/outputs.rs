@@ -1,6 +1,6 @@
 //! Iteration of outputs: y = g(x, L y) of one algebraic loop at a communication point (Kübler & Schiehlen 2000, (20)).
 //!
-//! Guessed are the torn outputs; the members are then read one after the other, each with what the ones before it gave. States
+//! Guessed are the torn outputs; the members are then read in sequence, each with what the ones before it gave. States
 //! do not move, so nothing is rolled back.
 
 use super::Instant;
@@ -89,7 +89,7 @@ impl OutputIteration {
                 Err(error) if matches!(*error, Error::LoopNotSolved { .. } | Error::Linalg { .. }) => {}
                 Err(error) => return Err(error),
             }
-            // The residual that is told belongs to the last guess.
+            // The residual that is reported belongs to the last guess.
             self.roll_back(now);
             if residual.is_finite() {
                 self.evaluate(now)?;

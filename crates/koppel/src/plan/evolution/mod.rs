@@ -65,7 +65,7 @@ impl<G: Clone + Ord + Send + Sync> Evaluated<G> {
         best
     }
 
-    /// Judges what is new, side by side.
+    /// Judges what is new, in parallel.
     fn judge<P: Problem<Genome = G>>(
         &mut self,
         problem: &P,

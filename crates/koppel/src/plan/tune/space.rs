@@ -179,7 +179,7 @@ impl Space {
         all
     }
 
-    /// Every method by itself, all side by side and one after the other, at a few steps.
+    /// Every method by itself, all in parallel and in sequence, at a few steps.
     pub(super) fn simple(&self) -> Vec<Genome> {
         let last = self.steps.len() - 1;
         let near = self.steps.partition_point(|step| *step < self.config.step).min(last);

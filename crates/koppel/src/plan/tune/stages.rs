@@ -1,6 +1,6 @@
 //! Orders and groups in which subsystems move.
 //!
-//! Whoever moves before another gives it the value of the end of the step, everybody else that of its begin. So a schedule is
+//! A subsystem that advances before another gives it the value of the end of the step, every other that of its begin. So a schedule is
 //! no more than the answer to one question for each connection: has its source moved already? Schedules with the same answers
 //! give the same results. Each is given by the earliest stages that keep the answers, so that as many as possible move side by
 //! side:
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(pair.schedule(&[1, 0]), order(["s1", "s0"]));
     }
 
-    /// Everybody feeds everybody: all weak orders differ, of which there are 13 and 75 of three and four.
+    /// Every subsystem feeds every other: all weak orders differ, of which there are 13 and 75 of three and four.
     #[test]
     fn orders_of_subsystems_that_all_feed_each_other_all_differ() {
         for (count, number) in [(3, 13), (4, 75)] {
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(row.schedule(&[0, 1, 0]), groups);
     }
 
-    /// The source alone feeds: everybody else takes what there is.
+    /// The source alone feeds: every other takes what there is.
     #[test]
     fn earliest_stages_keep_who_has_moved_before_whom() {
         let star = stages(5, &[(0, 1), (1, 2), (2, 0), (3, 1), (4, 3), (2, 4)]);

@@ -11,7 +11,7 @@ use crate::iteration::IterationConfig;
 use crate::network::Network;
 use std::ops::Range;
 
-/// The scheme for this network, which stands at its start, and why steps are not taken again, if the coupling would do so and
+/// The scheme for this network, which stands at its start, and why steps are not repeated, if the coupling would do so and
 /// cannot. `loops` are the stages that are repeated together.
 pub(in crate::run) fn choose(
     staged: Staged,

@@ -1,4 +1,4 @@
-//! The members of a stage move: one by one, or side by side where that pays. Beside the step, their times are taken.
+//! The members of a stage move: one by one, or in parallel where that pays. Beside the step, their times are taken.
 
 use super::stage::{Attempt, Outcome, Stage};
 use crate::error::Result;

@@ -17,9 +17,9 @@ pub(super) struct Halved<S> {
     inner: S,
     /// Steps that were halved.
     count: u64,
-    /// Whether models were to be taken anew.
+    /// Whether models were to be updated.
     are_models_old: bool,
-    /// Where to go back to. Only one is needed: the second half begins where the first has ended.
+    /// Where to roll back to. Only one is needed: the second half begins where the first has ended.
     numbers: StateData,
     messages: Vec<Message>,
     subsystems: Vec<Snapshot>,
@@ -28,7 +28,7 @@ pub(super) struct Halved<S> {
 }
 
 impl<S: Scheme> Halved<S> {
-    /// Refuses subsystems that cannot go back.
+    /// Refuses subsystems that cannot roll back.
     pub(super) fn new(inner: S, network: &Network) -> Result<Self> {
         for id in 0..network.len() {
             network.subsystem(id).can_roll_back().map_err(|source| Error::Unsupported {

@@ -90,7 +90,7 @@ impl StepLoop {
         self.owners.iter().for_each(|id| network.board.deliver_one(&network.graph, *id, end));
     }
 
-    /// Whether the step is taken again with another guess.
+    /// Whether the step is repeated with another guess.
     fn judge(&mut self, network: &Network) -> Verdict {
         // Nobody knows derivatives of a whole step.
         match self.search.judge(&network.board.outputs) {
@@ -99,7 +99,7 @@ impl StepLoop {
         }
     }
 
-    /// All members go back to the begin of the step, and the next guess is delivered.
+    /// All members roll back to the begin of the step, and the next guess is delivered.
     fn roll_back(&self, network: &mut Network, end: f64) -> Result<()> {
         let Network { slots, graph, .. } = network;
         for (slot, snapshot) in slots[self.members.clone()].iter_mut().zip(&self.snapshots) {
@@ -143,7 +143,7 @@ impl StepLoop {
 }
 
 impl Iterated {
-    /// Refuses members of loops that cannot go back. Loops consist of these ranges of stages.
+    /// Refuses members of loops that cannot roll back. Loops consist of these ranges of stages.
     pub(super) fn new(
         staged: Staged,
         network: &mut Network,

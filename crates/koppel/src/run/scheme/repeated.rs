@@ -1,7 +1,7 @@
-//! Steps that are taken again: where a coupling sees that the inputs it gave over a step were wrong, all subsystems go back to
+//! Steps that are repeated: where a coupling sees that the inputs it gave over a step were wrong, all subsystems roll back to
 //! its begin and move once more with better ones.
 //!
-//! Everybody must be able to go back, and nothing but the coupling may have a say in what is given: a held input or a message
+//! Everybody must be able to roll back, and nothing but the coupling may have a say in what is given: a held input or a message
 //! would already be that of the end of the step.
 
 use super::scheme::Scheme;
@@ -12,16 +12,16 @@ use crate::network::Network;
 use crate::signal::Step;
 use crate::system::{Horizon, Snapshot, SubsystemId};
 
-/// A staged scheme whose steps may be taken again.
+/// A staged scheme whose steps may be repeated.
 pub(super) struct Repeated {
     staged: Staged,
-    /// Where to go back to.
+    /// Where to roll back to.
     snapshots: Vec<Snapshot>,
-    /// Steps that were taken again, each time counted.
+    /// Steps that were repeated, each time counted.
     count: u64,
 }
 
-/// Why steps cannot be taken again, if they cannot.
+/// Why steps cannot be repeated, if they cannot.
 pub(super) fn lack(staged: &Staged, network: &Network, is_iterated: bool) -> Option<String> {
     if !network.messages.is_empty() {
         return Some("messages cannot be rolled back".into());
@@ -65,7 +65,7 @@ impl Repeated {
             for (slot, snapshot) in slots.iter_mut().zip(&self.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = graph.name(slot.id).into();
-                    // What broke it is worth more than that it cannot go back.
+                    // What broke it is worth more than that it cannot roll back.
                     return done.and(Err(Error::Subsystem { subsystem, time: step.start, source }.into()));
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! It stands at t_r, its last successful time, between the begin T^k of the step and its end. The run ends at t_r if all others
 //! can be there, too: they take the step from T^k to t_r in place of the whole one. Those of later stages have not moved yet and simply do;
-//! the others go back to T^k first, also those of the same stage, which may have moved side by side with it.
+//! the others roll back to T^k first, also those of the same stage, which may have moved in parallel with it.
 //! Models of koppel's own always can. Black boxes can where the scheme keeps their states
 //! anyway, as step iteration does: no other run calls optional functions of an FMU for the sake of an end that may never come.
 //! Where one cannot, the run ends at T^k, the last point all have in common.
@@ -27,7 +27,7 @@ pub(in crate::run) fn can_retreat(scheme: &dyn Scheme, network: &Network) -> boo
     first.is_some_and(|count| count == 1 || scheme.keeps_states())
 }
 
-/// The board goes back to the begin of the step, as far as that was kept.
+/// The board rolls back to the begin of the step, as far as that was kept.
 pub(in crate::run) fn restore_begin(scheme: &mut dyn Scheme, network: &mut Network) {
     let begin = &mut scheme.staged_mut().begin;
     if let Some(kept) = &begin.outputs {
@@ -89,7 +89,7 @@ fn way_back(scheme: &dyn Scheme, id: SubsystemId) -> Option<&Snapshot> {
     scheme.snapshot(id).or_else(own)
 }
 
-/// Goes back to the begin of the step and takes a shorter one. The one that has asked comes along if it can go back, and stands else.
+/// Goes back to the begin of the step and takes a shorter one. The one that has asked comes along if it can roll back, and stands else.
 fn shorten(scheme: &mut dyn Scheme, network: &mut Network, step: Step, asked: SubsystemId) -> Result<()> {
     let outputs = network.board.outputs[network.graph.outputs_of(asked)].to_vec();
     for id in 0..scheme.staged().outcome.moved.max(asked + 1) {

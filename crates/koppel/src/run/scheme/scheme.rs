@@ -80,7 +80,7 @@ pub(in crate::run) trait Scheme: Send {
         0
     }
 
-    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    /// How often a step was repeated because the coupling saw that its inputs had been wrong.
     fn repetitions(&self) -> u64 {
         0
     }

@@ -8,7 +8,7 @@ use crate::signal::Step;
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 
-/// Subsystems that move side by side.
+/// Subsystems that move in parallel.
 pub(in crate::run) struct Stage {
     pub(in crate::run) members: Range<SubsystemId>,
     /// All inputs of the members.

@@ -78,7 +78,7 @@ impl Staged {
         coupling.prepare(&board.view(graph, step)).map_err(|source| unpredicted(step, source))
     }
 
-    /// All stages, one after the other.
+    /// All stages, in sequence.
     pub(super) fn move_all(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
         (0..self.stages.len()).try_for_each(|stage| self.stage(network, stage, step, end, Attempt::Final))
     }
