@@ -28,7 +28,7 @@ impl Integrator {
         self.next_event.into_iter().chain(self.base.clockwork.next()).min_by(f64::total_cmp)
     }
 
-    /// Lets clocks tick that are due, gives what has arrived, iterates until the discrete states are settled, then rolls back
+    /// Lets clocks tick that are due, gives what has arrived, iterates until the discrete states are settled, then returns
     /// to continuous time.
     pub(super) fn event(&mut self) -> Result<()> {
         if self.is_fresh {
