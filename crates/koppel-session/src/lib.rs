@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The command line, the Python package, each run of a study and an exported system all use [`Session`]: a rule of a run that holds in
-//! one of them holds in all. What is told on the way goes to the caller as [`Remark`]s.
+//! one of them holds in all. What is reported on the way goes to the caller as [`Remark`]s.
 //!
 //! | file           | what                                                                  |
 //! | -------------- | --------------------------------------------------------------------- |
@@ -16,7 +16,7 @@
 //! | `outlook.rs`   | a warning before a run that will go wrong                              |
 //! | `run.rs`       | a run that is ready, and its certificate                               |
 //! | `fmus.rs`      | what FMUs share, and what they can really do                           |
-//! | `monolith.rs`  | the system uncut, as a reference                                       |
+//! | `monolith.rs`  | the monolithic system, as a reference                                       |
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
 //! | `replay.rs`    | FMUs that cannot save their state, continued from a log of their inputs |
 //! | `probe_cache.rs` | what was found of FMUs, kept between runs                            |

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use koppel_study::design::Design;
 use koppel_study::{
-    Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Control, Written,
+    Control, Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Written,
     analyse, job_file, load, merge, run_after, write_results,
 };
 use serde_json::json;

@@ -130,9 +130,9 @@ impl Inside {
         }
         let mut y = self.matrices.c.mul_vec(&x);
         self.matrices.d.mul_vec_add(&run.network().read_inputs(id, run.time()), &mut y);
-        let measured = &run.network().outputs()[self.outputs.clone()];
-        let size = measured.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
-        measured.iter().zip(&y).all(|(a, b)| (a - b).abs() <= SAME * size).then_some(x)
+        let seen = &run.network().outputs()[self.outputs.clone()];
+        let size = seen.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
+        seen.iter().zip(&y).all(|(a, b)| (a - b).abs() <= SAME * size).then_some(x)
     }
 
     /// Moves its shadow over one step, and writes what its outputs were at the ends of the parts.
@@ -150,7 +150,7 @@ impl Inside {
                 stride.walk(x, u, v, &mut out.row_mut(j)[outputs.clone()]);
                 u = v;
             }
-        } else if let Some(samples) = inside_samples(run, id, size) {
+        } else if let Some(samples) = seen(run, id, size) {
             let begin = samples.times()[0];
             for j in 0..=last {
                 let time = begin + size * j as f64 / last as f64;
@@ -225,7 +225,7 @@ impl Inside {
 }
 
 /// What was seen of a subsystem inside the step of this length that was just made, if it was seen from begin to end.
-fn inside_samples(run: &Run, id: SubsystemId, size: f64) -> Option<&Samples> {
+fn seen(run: &Run, id: SubsystemId, size: f64) -> Option<&Samples> {
     let samples = run.network().samples(id);
     let (first, last) = (samples.times().first()?, samples.times().last()?);
     let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * size;

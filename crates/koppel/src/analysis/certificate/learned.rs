@@ -283,8 +283,8 @@ impl Learned {
                 a[j].mul_vec_add(&past[past.len() - 1 - j], &mut next);
                 b[j].mul_vec_add(&self.rows[k - j].means[inputs.clone()], &mut next);
             }
-            for ((most, model), measured) in largest.iter_mut().zip(&next).zip(&now[outputs.clone()]) {
-                let error = (model - measured).abs();
+            for ((most, model), seen) in largest.iter_mut().zip(&next).zip(&now[outputs.clone()]) {
+                let error = (model - seen).abs();
                 *most = if error.is_finite() { most.max(error) } else { f64::INFINITY };
             }
             past.push(next);
@@ -355,12 +355,12 @@ impl Learned {
             let own = self.wiring.mul_vec(&g.mul_vec(&next));
             disturbed[k].iter_mut().zip(own).for_each(|(d, own)| *d += MEAN[0] * own);
             let row = &self.rows[k];
-            let mut output_error = self.d.mul_vec(&self.defect(&row.taken, &row.outputs));
-            output_error.iter_mut().zip(&next).for_each(|(error, e)| *error += e);
+            let mut seen = self.d.mul_vec(&self.defect(&row.taken, &row.outputs));
+            seen.iter_mut().zip(&next).for_each(|(seen, e)| *seen += e);
             signals.note_errors(
                 (row.time, row.is_begin, self.size),
                 &row.outputs,
-                g.mul_vec(&output_error).into_iter(),
+                g.mul_vec(&seen).into_iter(),
             );
             errors[k] = next;
         }

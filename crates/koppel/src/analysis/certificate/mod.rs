@@ -288,7 +288,7 @@ impl Certifier {
                 (verdict, reason) = (worth, format!("by the defects of the connections {why}"));
             }
         }
-        // A linear system may grow by itself, and be right; of any other that has exploded nothing can be determined.
+        // A linear system may grow by itself, and be right; of any other that has exploded nothing can be told.
         let is_small = evidence == Evidence::LinearModel && overall.is_some_and(|band| band.high <= WRONG);
         if let Some(output) = self.ripples.exploding().filter(|_| !is_small) {
             let name = run.graph().output_name(output);

@@ -1,9 +1,9 @@
-//! A subsystem that is moved at the start of its run, and put back: by its saved state, or by starting it anew.
+//! A subsystem that is moved at the start of its run, and restored: by its saved state, or by re-initialising it.
 
 use crate::error::{Error, Result};
 use crate::system::{Beginning, Snapshot, Subsystem, VariableId, reinitialize};
 
-/// How a subsystem is put back.
+/// How a subsystem is restored.
 enum Rewind {
     State(Snapshot),
     /// It is started again, and must then give these outputs.
