@@ -25,7 +25,6 @@ pub(super) struct Actions {
     sampled: Vec<(usize, Id, Id)>,
     /// What they become, and when.
     smooth: Program,
-    continuous: usize,
 }
 
 #[derive(Debug)]
@@ -89,7 +88,6 @@ impl Actions {
             count: nodes.indicators.len(),
             list,
             sampled,
-            continuous: names.continuous,
         })
     }
 

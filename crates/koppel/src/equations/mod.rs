@@ -46,6 +46,7 @@
 mod actions;
 mod build;
 mod derivative;
+mod dimension;
 mod explain;
 mod graph;
 mod map;

@@ -2,6 +2,7 @@
 
 use super::actions::Actions;
 use super::build::{Builder, Nodes};
+use super::dimension;
 use super::explain::{culprit, reason, values};
 use super::graph::{Graph, Id, Node};
 use super::map::Map;
@@ -56,6 +57,7 @@ impl Equations {
         let statements = statement::read(&source.text, &mut mistakes);
         let names = Names::new(source, statements, &mut mistakes);
         let nodes = Builder::new(&names, &mut mistakes).build();
+        dimension::check(&names, &mut mistakes);
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
