@@ -100,6 +100,12 @@ pub enum Error {
     #[error("connection `{connection}`: its map has no entry for {value} (t = {at} s)", at = Seconds(*.time))]
     Unmapped { connection: String, value: f64, time: f64 },
 
+    #[error("equation of `{}`: {}{} (t = {at} s)", .trouble.variable, .trouble.reason, .trouble.written(), at = Seconds(*.time))]
+    Equation { trouble: Trouble, time: f64 },
+
+    #[error("events do not end: {action} {repeated} (t = {at} s)", at = Seconds(*.time))]
+    Chattering { action: String, repeated: String, time: f64 },
+
     #[error("{what} is not possible: {reason}")]
     Unsupported { what: Subject, reason: String },
 
@@ -124,6 +130,29 @@ pub enum Error {
     /// Mistakes of parts that do not depend on each other.
     #[error("{first}{}", and_more(.others.len()))]
     Several { first: Box<Error>, others: Vec<Error> },
+}
+
+/// An operation whose result is not finite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The variable whose equation it is.
+    pub variable: String,
+    /// The operation, as it is written.
+    pub operation: String,
+    /// Its line among the equations, counted from 1; 0 if it is not known.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Trouble {
+    fn written(&self) -> String {
+        match (self.operation.as_str(), self.line) {
+            ("", _) => String::new(),
+            (operation, 0) => format!(" in `{operation}`"),
+            (operation, line) => format!(" in `{operation}`, line {line} of its equations"),
+        }
+    }
 }
 
 /// What an error is about, in words, and the name among them that the user gave.
@@ -226,6 +255,12 @@ impl Error {
                 "the coupling or the subsystem's own solver is unstable: use a smaller communication step, another coupling, or a smaller solver step"
                     .into(),
             ),
+            Error::Equation { .. } => Some(
+                "look at the parameters, the start values and the inputs; keep it away with `max`, `if` or another form of the equation".into(),
+            ),
+            Error::Chattering { .. } => Some(
+                "give it a state of rest, or room between its conditions: a hysteresis, or a discrete variable that ends the motion when it is slow".into(),
+            ),
             Error::NotExact { .. } => Some(
                 "whole numbers are exact up to 2^53; leave it out of connections, `record` and `stop_when`".into(),
             ),
@@ -283,6 +318,7 @@ impl Diagnostic for Error {
             | Error::Connection { to: variable, .. }
             | Error::ConnectionUnit { to: variable, .. } => Place::default().variable(variable),
             Error::Parameter { name, .. } => Place::default().variable(name),
+            Error::Equation { trouble, .. } => Place::default().variable(&trouble.variable),
             Error::Prediction { source, .. } => source.place(),
             Error::Several { first, .. } => first.place(),
             _ => Place::default(),
@@ -292,6 +328,8 @@ impl Diagnostic for Error {
     fn time(&self) -> Option<f64> {
         match self {
             Error::BecameNonFinite { time, .. }
+            | Error::Equation { time, .. }
+            | Error::Chattering { time, .. }
             | Error::NotExact { time, .. }
             | Error::Subsystem { time, .. }
             | Error::Prediction { time, .. }

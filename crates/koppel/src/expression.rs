@@ -2,24 +2,26 @@
 //!
 //! From weakest to strongest:
 //!
-//!   or ||   and &&   not !   < <= > >= == !=   + -   * /   unary -   ^ (to the right)   ( )
+//!   if c then a elseif d then b else e   or ||   and &&   not !   < <= > >= == !=   + -   * /   unary -   ^ (to the right)   ( )
 //!
-//! with the functions abs, min, max, sqrt, exp, log (natural), sin, cos, tan and sign. `time` is the time in s. Other
+//! with the functions abs, min, max, clamp(x, low, high), sqrt, exp, log (natural), pow, sin, cos, tan, asin, acos, atan,
+//! atan2, tanh, sign, floor and mod (of the sign of its second argument). `time` is the time in s. Other
 //! names are variables: `body.x[1]`, or `` `odd name` `` and `` body.`der(x)` `` for names that are not plain words.
 //! Conditions are 1 or 0; a number other than 0 counts as true.
 //!
 //! The text becomes a program in postfix order for a stack of fixed size; its depth is checked when it is read, so
-//! evaluation neither allocates nor fails.
+//! evaluation neither allocates nor fails. `koppel::equations` reads statements of the same formulas.
 
-mod compile;
+mod parse;
 mod program;
 mod token;
 
 use crate::diagnostic::Diagnostic;
-use compile::Compiler;
-use program::{Binary, Instruction, Unary, known_functions};
+pub(crate) use parse::{Formula, Functions, Parser};
+use program::known_functions;
+pub(crate) use program::{Binary, Instruction, Ternary, Unary, functions};
 use std::fmt;
-use token::{Token, tokenize};
+pub(crate) use token::{Layout, Token};
 
 const STACK: usize = 64;
 
@@ -108,14 +110,11 @@ impl Diagnostic for ExpressionError {
 impl Expression {
     /// Reads and compiles.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        let tokens = tokenize(text)?;
-        let mut compiler = Compiler { tokens, next: 0, nesting: 0, depth: 0, program: vec![], names: vec![] };
-        compiler.disjunction()?;
-        match compiler.peek() {
-            Token::End => {
-                Ok(Expression { text: text.to_owned(), program: compiler.program, names: compiler.names })
-            }
-            _ => Err(compiler.unexpected("an operator or the end")),
+        let mut parser = Parser::new(text, Layout::Formula, Functions::Known)?;
+        let Formula { program, names, .. } = parser.formula()?;
+        match parser.peek() {
+            Token::End => Ok(Expression { text: text.to_owned(), program, names }),
+            _ => Err(parser.unexpected("an operator or the end")),
         }
     }
 
@@ -131,14 +130,12 @@ impl Expression {
 
     /// Whether the outermost operation is a comparison or a boolean one.
     pub fn is_condition(&self) -> bool {
-        use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
-        matches!(
-            self.program.last(),
-            Some(
-                Instruction::Binary(And | Or | Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual)
-                    | Instruction::Unary(Unary::Not)
-            )
-        )
+        match self.program.last() {
+            Some(Instruction::Binary(operation)) => {
+                operation.is_comparison() || matches!(operation, Binary::And | Binary::Or)
+            }
+            last => matches!(last, Some(Instruction::Unary(Unary::Not))),
+        }
     }
 
     /// The value at `time` (s) with `values` in the order of [`Expression::names`].
@@ -156,6 +153,11 @@ impl Expression {
                     top -= 1;
                     stack[top - 1] = operation.apply(stack[top - 1], stack[top]);
                 }
+                Instruction::Ternary(operation) => {
+                    top -= 2;
+                    stack[top - 1] = operation.apply(stack[top - 1], stack[top], stack[top + 1]);
+                }
+                Instruction::Call(_) => unreachable!("only functions of the language are read"),
             }
         }
         stack[0]

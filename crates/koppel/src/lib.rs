@@ -40,6 +40,7 @@
 pub mod analysis;
 pub mod coupling;
 pub mod diagnostic;
+pub mod equations;
 pub mod error;
 pub mod expression;
 mod fnv;

@@ -19,6 +19,8 @@
 //! | `decode/`      | serde settings (couplings, solvers, signals) from a node   |
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
+//! | `equations.rs` | subsystems that are given by equations                     |
+//! | `map_file.rs`  | lookup tables as CSV                                       |
 //! | `fmu.rs`       | subsystems that are FMUs                                   |
 //! | `isolation.rs` | FMUs in processes of their own                             |
 //! | `models.rs`    | models of subsystems from files of their own                |
@@ -36,10 +38,12 @@ mod apply;
 mod auto;
 mod decode;
 mod document;
+mod equations;
 mod fields;
 mod fmu;
 mod isolation;
 mod locate;
+mod map_file;
 mod mistake;
 mod models;
 mod other_kinds;
@@ -115,6 +119,8 @@ pub fn load(path: &Path) -> Result<SystemSpec> {
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemSpec> {
     let text = other_kinds::read(path)?;
     let mut document = Document::new(&text, path, &path.display().to_string())?;
+    // What can be set is in the files that equations name, too.
+    equations::include(&mut document)?;
     let marks = overrides::apply_all(&mut document, settings)?;
     SystemSpec::read_with(document, marks)
 }
@@ -161,6 +167,7 @@ impl SystemSpec {
 
     /// The same where mistakes are known already: they are reported together.
     fn read_with(mut document: Document, mut marks: Marks) -> Result<Self> {
+        equations::include(&mut document)?;
         models::include(&mut document)?;
         match Self::settings(&document, None) {
             Ok(spec) if marks.is_empty() => Ok(spec),

@@ -4,7 +4,7 @@ use koppel::system::Ode;
 use toml::{Table, Value};
 
 use super::tree::Entry;
-use super::{SystemSpec, auto, isolation, subsystem};
+use super::{SystemSpec, auto, equations, isolation, subsystem};
 
 pub(super) fn text(file: &SystemSpec) -> String {
     toml::to_string(&table(file)).unwrap_or_default()
@@ -84,7 +84,8 @@ fn complete(entry: &Entry) -> Value {
             table.insert("solver".into(), solver);
         }
         let parameters = parameters(ode.as_ref());
-        if !parameters.is_empty() {
+        // Those of equations may be formulas and have units; their defaults stand in the text.
+        if !equations::is_of(&entry.node) && !parameters.is_empty() {
             table.insert("parameters".into(), Value::Table(parameters));
         }
     }

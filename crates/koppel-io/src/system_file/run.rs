@@ -9,6 +9,7 @@ use koppel::run::{Change, RunConfig, ScheduleConfig};
 
 use super::auto;
 use super::decode::{Fault, Refusal, decode, decode_tagged, read_all};
+use super::equations;
 use super::fields::Fields;
 use super::isolation;
 use super::mistake::{Mark, Marks};
@@ -213,6 +214,8 @@ fn changes(root: &Fields<'_>, start: f64, marks: &mut Marks) -> Vec<Change> {
     let mut changes = Vec::new();
     for entry in root.get("subsystems").map_or(&[][..], Node::entries) {
         if let Some(values) = entry.node.get("start") {
+            // Formulas are read with the equations.
+            let values = if equations::is_of(&entry.node) { &equations::numbers(values) } else { values };
             let set = marks.note(numbers(values, "start", &format!("{}.", entry.name)));
             changes.extend(set.map(|set| Change { time: start, set }));
         }

@@ -9,6 +9,7 @@ use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
 use koppel::unit::Unit;
 
 use super::decode::decode_tagged;
+use super::equations;
 use super::fields::Fields;
 use super::fmu::{self, FmuSpec};
 use super::locate;
@@ -40,7 +41,11 @@ pub(super) fn keys(entry: &Entry) -> &'static [&'static str] {
     if is_fmu(entry) {
         return &fmu::KEYS;
     }
-    if model == Some("linear") { &LINEAR } else { &BUILT_IN }
+    match model {
+        Some("linear") => &LINEAR,
+        Some(equations::EQUATIONS) => &equations::KEYS,
+        _ => &BUILT_IN,
+    }
 }
 
 /// True if the subsystem is given by a file.
@@ -103,12 +108,13 @@ pub(super) fn parts(entry: &Entry) -> Result<(Box<dyn Ode>, SolverConfig)> {
         Some(model) => model.text("model")?,
         None => {
             return Err(Mark::new(entry.key.clone(), format!("{what} needs `model`"))
-                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`; or fmu = \"FILE.fmu\"").into());
+                .hint("model = \"linear\" with matrices A, B, C, D, \"equations\" with your own, or a name from `koppel models`; or fmu = \"FILE.fmu\"").into());
         }
     };
     let mut fields = entry.node.fields(&what, keys(entry))?;
     let ode = match model {
         "linear" => linear(&entry.name, &entry.node, &fields),
+        equations::EQUATIONS => equations::equations(&entry.node, &fields),
         _ => built_in(model, &entry.node),
     };
     let ode = fields.note(ode);
@@ -134,7 +140,7 @@ fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
         let mark = locate::within(&error, node);
         match *error {
             koppel::Error::Unknown { kind: "model", .. } => {
-                marks.add(mark.and(", and `linear` with matrices; `koppel models` tells about each"));
+                marks.add(mark.and(", and `linear` with matrices, `equations` with your own; `koppel models` tells about each"));
                 return Err(marks);
             }
             koppel::Error::Unknown { name, .. } if parameters.remove(&name).is_some() => marks.add(mark),

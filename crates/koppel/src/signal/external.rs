@@ -31,6 +31,7 @@ use sine::{Sine, Turning};
 use std::f64::consts::TAU;
 use sweep::Sweep;
 use table::Table;
+pub(crate) use table::monotone_slopes;
 
 /// Number of polynomial coefficients of a piece: degree at most 7.
 pub const COEFFICIENTS: usize = 8;

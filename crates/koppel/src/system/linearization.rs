@@ -1,6 +1,6 @@
 //! Derivatives of a model's equations where it stands.
 //!
-//! Linear models give their matrices. Others are differenced on both sides,
+//! Linear models give their matrices, and some models their derivatives. Others are differenced on both sides,
 //!
 //!   ∂f/∂x_j ≈ (f(x + δ e_j) - f(x - δ e_j)) / (2 δ),     δ = ε^(1/3) · max(|x_j|, nominal)         (1)
 //!
@@ -12,7 +12,7 @@
 //! | ε       | distance of 1 to the next f64                                  |
 //! | nominal | of the state or input if it is declared, else 10⁻³             |
 //!
-//! What f and g do with time itself is left out of (2).
+//! What f and g do with time itself is left out of (2); models that give their derivatives count it in.
 
 use super::ode_model::Ode;
 use super::ports::Variable;
@@ -50,6 +50,9 @@ impl Linearization {
     pub(super) fn matrices(&mut self, ode: &dyn Ode, time: f64, x: &[f64], u: &[f64], out: &mut StateSpace) {
         if let Some(matrices) = &self.linear {
             return out.copy_from(matrices);
+        }
+        if let Some(slopes) = ode.slopes() {
+            return slopes.linearize(time, x, u, out);
         }
         let (n, m, p) = (x.len(), u.len(), self.outputs.len());
         let StateSpace { a, b, c, d } = out;
@@ -110,6 +113,9 @@ impl Linearization {
         ode.smooth_derivative(time, x, u, derivative);
         if let Some(matrices) = linear {
             return matrices.c.mul_vec_into(derivative, rates);
+        }
+        if let Some(slopes) = ode.slopes() {
+            return slopes.rates(time, x, u, derivative, rates);
         }
         let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let speed = largest(derivative);

@@ -2,15 +2,18 @@
 //! linear models, the exact solution.
 
 use super::capabilities::Capabilities;
+use super::events::EventLog;
 use super::exact::Exact;
 use super::linearization::Linearization;
+use super::message::Message;
+use super::ode_events::{Drive, OdeEvents};
 use super::ports::{Ports, VariableId, VariableKind};
 use super::snapshot::Snapshot;
-use super::subsystem::{LinearModel, Subsystem};
-use crate::error::{Error, Result, Subject};
+use super::subsystem::{LinearModel, Mailbox, Subsystem};
+use crate::error::{Error, Result, Subject, Trouble};
 use crate::linalg::Matrix;
 use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
-use crate::solver::{Rhs, Solver, SolverConfig};
+use crate::solver::{Point, Rhs, Solver, SolverConfig, SolverError, difference_jacobian};
 use crate::state_space::StateSpace;
 
 /// The equations of a model. States are locals `0..states()` of its ports; `start` of those is x(0).
@@ -56,25 +59,59 @@ pub trait Ode: Send {
     fn smooth_derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
         self.derivative(time, x, u, dx);
     }
+
+    /// What happens at crossings and at instants of its own, if anything does.
+    fn events(&self) -> Option<&dyn OdeEvents> {
+        None
+    }
+
+    /// Its derivatives, if it gives them.
+    fn slopes(&self) -> Option<&dyn OdeSlopes> {
+        None
+    }
+
+    /// Why a derivative or an output is not finite here, if it can tell.
+    fn explain(&self, _time: f64, _x: &[f64], _u: &[f64]) -> Option<Trouble> {
+        None
+    }
+}
+
+/// Exact derivatives of an [`Ode`].
+pub trait OdeSlopes {
+    /// A, B, C and D; of what a program gives as `smooth_derivative` has it.
+    fn linearize(&self, time: f64, x: &[f64], u: &[f64], out: &mut StateSpace);
+
+    /// D alone.
+    fn feed_through(&self, time: f64, x: &[f64], u: &[f64], out: &mut Matrix);
+
+    /// How fast the outputs change while the states change at `dx` and the inputs are held.
+    fn rates(&self, time: f64, x: &[f64], u: &[f64], dx: &[f64], rates: &mut [f64]);
+
+    /// ∂f/∂x of `derivative`, row by row.
+    fn jacobian(&self, time: f64, x: &[f64], u: &[f64], out: &mut [f64]);
 }
 
 /// An [`Ode`] with a solver.
 pub struct OdeModel {
-    ode: Box<dyn Ode>,
-    method: Method,
+    pub(super) ode: Box<dyn Ode>,
+    pub(super) method: Method,
     capabilities: Capabilities,
-    time: f64,
-    x: Vec<f64>,
-    u: Vec<f64>,
+    pub(super) time: f64,
+    pub(super) x: Vec<f64>,
+    pub(super) u: Vec<f64>,
     /// Inputs at a sample.
-    inputs_inside: Vec<f64>,
+    pub(super) inputs_inside: Vec<f64>,
     /// States after a program has acted.
-    next: Vec<f64>,
+    pub(super) next: Vec<f64>,
+    /// What its events need, if it has any.
+    pub(super) drive: Option<Box<Drive>>,
+    /// It can tell why a value is not finite.
+    explains: bool,
     /// Room for derivatives of the equations.
     linearization: Linearization,
 }
 
-enum Method {
+pub(super) enum Method {
     Micro(Box<Solver>),
     Exact(Box<Exact>),
 }
@@ -82,7 +119,7 @@ enum Method {
 /// Parts of a step in which the exact solution is sampled when a coupling wants the solver's own points: it has none.
 const EXACT_POINTS: u32 = 10;
 /// Part of a period that is no time: instants nearer than that are the same.
-const NO_TIME: f64 = 1e-6;
+pub(crate) const NO_TIME: f64 = 1e-6;
 
 impl OdeModel {
     /// Puts a solver to the equations.
@@ -105,15 +142,19 @@ impl OdeModel {
             is_linear: linearization.is_exact(),
             ..Capabilities::new("")
         };
+        let drive = ode.events().map(|events| Box::new(Drive::new(events, x.len())));
+        let (explains, inputs_inside) = (ode.slopes().is_some(), u.clone());
         Ok(OdeModel {
             ode,
             method,
             capabilities,
             time: 0.0,
             x,
-            inputs_inside: u.clone(),
-            next,
             u,
+            inputs_inside,
+            next,
+            drive,
+            explains,
             linearization,
         })
     }
@@ -126,6 +167,9 @@ impl OdeModel {
     /// Integrates one part of the step and samples the outputs on the way, from one act of the program inside to the next if
     /// there is one.
     fn integrate(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        if self.drive.is_some() {
+            return self.flow_between_events(part, samples);
+        }
         let Some(period) = self.ode.period() else { return self.flow(part, samples) };
         let Part { piece, offset: begin, size, .. } = part;
         let mut offset = begin;
@@ -163,16 +207,42 @@ impl OdeModel {
         };
         let ode = self.ode.as_ref();
         let mut rhs = UnderInput { ode, piece, u: &mut self.u };
-        if samples.request() == Request::SolverPoints {
+        let done = if samples.request() == Request::SolverPoints {
             let inputs_inside = &mut self.inputs_inside;
             solver.advance(&mut rhs, from, to, &mut self.x, &mut |time, x: &[f64]| {
                 piece.values(time - piece.start, inputs_inside);
                 ode.output(time, x, inputs_inside, samples.push(time));
-            })?;
+            })
         } else {
-            solver.advance(&mut rhs, from, to, &mut self.x, &mut |_, _: &[f64]| {})?;
+            solver.advance(&mut rhs, from, to, &mut self.x, &mut |_, _: &[f64]| {})
+        };
+        done.map_err(|error| self.explained(error, piece))
+    }
+
+    /// An error of the solver, by the equation that caused it where that is known.
+    #[cold]
+    pub(super) fn explained(&mut self, error: SolverError, piece: Piece<'_>) -> Box<Error> {
+        if let SolverError::NonFinite { time, .. } = error {
+            piece.values(time - piece.start, &mut self.u);
+            if let Some(trouble) = self.ode.explain(time, &self.x, &self.u) {
+                return Error::Equation { trouble, time }.into();
+            }
         }
-        Ok(())
+        error.into()
+    }
+
+    /// Refuses outputs that are not finite, if the model can tell why they are not.
+    #[inline]
+    fn check(&self, outputs: &[f64]) -> Result<()> {
+        if self.explains && outputs.iter().any(|output| !output.is_finite()) { self.refuse() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn refuse(&self) -> Result<()> {
+        match self.ode.explain(self.time, &self.x, &self.u) {
+            Some(trouble) => Err(Error::Equation { trouble, time: self.time }.into()),
+            None => Ok(()),
+        }
     }
 
     /// In how many parts the step is walked to sample it; `None` where the solver samples by itself or nobody asks.
@@ -193,10 +263,10 @@ impl OdeModel {
 }
 
 /// The right-hand side under one polynomial piece of input.
-struct UnderInput<'a> {
-    ode: &'a dyn Ode,
-    piece: Piece<'a>,
-    u: &'a mut [f64],
+pub(super) struct UnderInput<'a> {
+    pub(super) ode: &'a dyn Ode,
+    pub(super) piece: Piece<'a>,
+    pub(super) u: &'a mut [f64],
 }
 
 impl Rhs for UnderInput<'_> {
@@ -207,6 +277,12 @@ impl Rhs for UnderInput<'_> {
     fn derivative(&mut self, time: f64, x: &[f64], dx: &mut [f64]) {
         self.piece.values(time - self.piece.start, self.u);
         self.ode.derivative(time, x, self.u, dx);
+    }
+
+    fn jacobian(&mut self, at: &Point<'_>, jac: &mut [f64], scratch: &mut [f64]) {
+        let Some(slopes) = self.ode.slopes() else { return difference_jacobian(self, at, jac, scratch) };
+        self.piece.values(at.time - self.piece.start, self.u);
+        slopes.jacobian(at.time, at.state, self.u, jac);
     }
 }
 
@@ -230,6 +306,7 @@ impl Subsystem for OdeModel {
         if let Method::Micro(solver) = &mut self.method {
             solver.reset();
         }
+        self.drive.iter_mut().for_each(|drive| drive.reset());
         Ok(())
     }
 
@@ -238,7 +315,7 @@ impl Subsystem for OdeModel {
             self.u.copy_from_slice(inputs);
         }
         self.ode.output(self.time, &self.x, &self.u, outputs);
-        Ok(())
+        self.check(outputs)
     }
 
     fn step(
@@ -269,7 +346,7 @@ impl Subsystem for OdeModel {
         self.time = step.end();
         input.end_values(&mut self.u);
         self.ode.output(self.time, &self.x, &self.u, outputs);
-        Ok(())
+        self.check(outputs)
     }
 
     fn get(&mut self, variable: VariableId) -> Result<f64> {
@@ -322,6 +399,7 @@ impl Subsystem for OdeModel {
         if let Method::Micro(solver) = &self.method {
             reals.extend_from_slice(solver.memory());
         }
+        self.drive.iter().for_each(|drive| reals.extend_from_slice(&drive.memory));
         Ok(())
     }
 
@@ -338,10 +416,35 @@ impl Subsystem for OdeModel {
                 self.set(VariableId { kind: VariableKind::Parameter, index }, *value)?;
             }
         }
+        let events = self.drive.as_ref().map_or(0, |drive| drive.memory.len());
+        let (memory, of_events) = memory.split_at(memory.len() - events);
         if let Method::Micro(solver) = &mut self.method {
             solver.set_memory(memory);
         }
+        if let Some(drive) = &mut self.drive {
+            drive.memory.copy_from_slice(of_events);
+            drive.log.forget_after(self.time);
+        }
         Ok(())
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        if self.drive.is_some() { Some(self) } else { None }
+    }
+}
+
+/// It has no messages, but may have events.
+impl Mailbox for OdeModel {
+    fn send(&mut self, _output: usize, _message: &mut Message) -> Result<()> {
+        Ok(())
+    }
+
+    fn receive(&mut self, _input: usize, _message: &Message) -> Result<()> {
+        Ok(())
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        self.drive.as_mut().map(|drive| &mut drive.log)
     }
 }
 
@@ -351,7 +454,11 @@ impl LinearModel for OdeModel {
         Ok(true)
     }
 
-    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        if let Some(slopes) = self.ode.slopes() {
+            slopes.feed_through(self.time, &self.x, inputs, out);
+            return Ok(true);
+        }
         Ok(self.linearization.exact_feed_through().map(|d| out.copy_from(d)).is_some())
     }
 

@@ -20,7 +20,7 @@ impl Table {
         let (times, values) = without_middles(times, values);
         let slopes = match interpolation {
             Interpolation::Cubic => {
-                sections(&times).flat_map(|of| slopes(&times[of.clone()], &values[of])).collect()
+                sections(&times).flat_map(|of| monotone_slopes(&times[of.clone()], &values[of])).collect()
             }
             Interpolation::Linear | Interpolation::Previous => vec![],
         };
@@ -112,7 +112,7 @@ fn sections(times: &[f64]) -> impl Iterator<Item = Range<usize>> {
 
 /// Slopes at the points such that cubics keep the monotony of the points: the weighted harmonic mean of the chords,
 /// or 0 at an extremum. Fritsch & Butland 1984; ends as in Moler, Numerical Computing with MATLAB, chapter 3.
-fn slopes(times: &[f64], values: &[f64]) -> Vec<f64> {
+pub(crate) fn monotone_slopes(times: &[f64], values: &[f64]) -> Vec<f64> {
     let last = times.len() - 1;
     let size = |i: usize| times[i + 1] - times[i];
     let chord = |i: usize| (values[i + 1] - values[i]) / size(i);
