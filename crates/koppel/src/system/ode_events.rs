@@ -6,7 +6,7 @@
 //!
 //!   10⁻¹² h + 4 ε |t|                                                                       (1)
 //!
-//! with the micro step h, and its end is taken: there the new sign is seen.
+//! with the micro step h, and its end is taken: there the new sign is inputs_inside.
 //!
 //! Two crossings of one indicator inside a micro step leave its sign as it was. They are found by its rate: if it runs towards zero
 //! at the begin of the micro step and away from it at the end, its extremum is located first, and then the crossing before that.
@@ -229,7 +229,7 @@ impl OdeModel {
     fn window(&mut self, piece: Piece<'_>, target: f64, samples: &mut Samples) -> Result<bool> {
         let is_sampled = samples.request() == Request::SolverPoints;
         loop {
-            let OdeModel { ode, method, drive, x, u, seen, time, .. } = self;
+            let OdeModel { ode, method, drive, x, u, inputs_inside, time, .. } = self;
             let (Method::Micro(solver), Some(drive)) = (method, drive) else { return Ok(false) };
             let ode = ode.as_ref();
             let Some(events) = ode.events() else { return Ok(false) };
@@ -239,8 +239,8 @@ impl OdeModel {
             let mut look = None;
             let mut rhs = UnderInput { ode, piece, u };
             let reached = solver.advance_until(&mut rhs, *time, target, x, &mut |_, time, x: &[f64]| {
-                piece.values(time - piece.start, seen);
-                drive.now.evaluate(events, time, x, seen);
+                piece.values(time - piece.start, inputs_inside);
+                drive.now.evaluate(events, time, x, inputs_inside);
                 look = if has_crossed(&drive.before.values, &drive.now.values) {
                     Some(Look::Crossed)
                 } else {
@@ -252,7 +252,7 @@ impl OdeModel {
                 std::mem::swap(&mut drive.before, &mut drive.now);
                 (drive.time, _) = (time, drive.x.copy_from_slice(x));
                 if is_sampled {
-                    ode.output(time, x, seen, samples.push(time));
+                    ode.output(time, x, inputs_inside, samples.push(time));
                 }
                 ControlFlow::Continue(())
             });
@@ -274,8 +274,8 @@ impl OdeModel {
                 Ok(Found::Nothing(reached)) => {
                     *time = reached;
                     if is_sampled {
-                        piece.values(reached - piece.start, seen);
-                        ode.output(reached, x, seen, samples.push(reached));
+                        piece.values(reached - piece.start, inputs_inside);
+                        ode.output(reached, x, inputs_inside, samples.push(reached));
                     }
                     if reached >= target {
                         return Ok(false);
