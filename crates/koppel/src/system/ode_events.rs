@@ -6,7 +6,7 @@
 //!
 //!   10⁻¹² h + 4 ε |t|                                                                       (1)
 //!
-//! with the micro step h, and its end is taken: there the new sign is inputs_inside.
+//! with the micro step h, and its end is taken: there the indicator has its new sign.
 //!
 //! Two crossings of one indicator inside a micro step leave its sign as it was. They are found by its rate: if it runs towards zero
 //! at the begin of the micro step and away from it at the end, its extremum is located first, and then the crossing before that.
