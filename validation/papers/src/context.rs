@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
-pub use koppel_study::Wish;
+pub use koppel_study::Control;
 
 /// How far the work is.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub(crate) struct Context<'a> {
     pub(crate) threads: usize,
     /// Folder of the paper, for studies.
     pub(crate) folder: std::path::PathBuf,
-    pub(crate) watch: &'a (dyn Fn(&Progress) -> Wish + Sync),
+    pub(crate) watch: &'a (dyn Fn(&Progress) -> Control + Sync),
     pub(crate) begin: Instant,
     /// What is being made, and the shares of all work that lie before it and that it is.
     pub(crate) stage: (String, f64, f64),
@@ -44,7 +44,7 @@ impl Context<'_> {
         let seconds = self.begin.elapsed().as_secs_f64();
         let left = (done > 0.01 && seconds > 1.0).then(|| seconds / done * (1.0 - done));
         let progress = Progress { stage: name.clone(), done, left };
-        if (self.watch)(&progress) == Wish::Stop { Err(Error::Stopped) } else { Ok(()) }
+        if (self.watch)(&progress) == Control::Stop { Err(Error::Stopped) } else { Ok(()) }
     }
 
     pub(crate) fn cores(&self) -> usize {

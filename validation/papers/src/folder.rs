@@ -18,7 +18,7 @@ use koppel_io::report::{Report, Section, write_report};
 use koppel_io::results::{write_cells, write_whole};
 use serde_json::{Value, json};
 
-use crate::context::{Context, Progress, Wish};
+use crate::context::{Context, Control, Progress};
 use crate::{Error, Exhibit, Paper, Result, Verdict};
 
 /// How papers are reproduced.
@@ -55,14 +55,14 @@ const MADE_BY: &str = "koppel-papers";
 pub fn reproduce(
     papers: &[Paper],
     options: &Options,
-    watch: &mut (dyn FnMut(&Progress) -> Wish + Send),
+    watch: &mut (dyn FnMut(&Progress) -> Control + Send),
 ) -> Result<Outcome> {
     claim(&options.out)?;
     let begin = Instant::now();
     let quick = usize::from(options.is_quick);
     let whole: f64 = papers.iter().flat_map(|p| p.stages()).map(|stage| stage.seconds[quick]).sum();
     let watch = Mutex::new(watch);
-    let tell = |progress: &Progress| watch.lock().map_or(Wish::Stop, |mut watch| watch(progress));
+    let tell = |progress: &Progress| watch.lock().map_or(Control::Stop, |mut watch| watch(progress));
     let mut outcome = Outcome::default();
     write_overview(options, &outcome, "running")?;
     let mut before = 0.0;

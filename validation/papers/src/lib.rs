@@ -31,7 +31,7 @@ mod paper;
 #[path = "../../../crates/koppel/tests/papers/watched.rs"]
 mod watched;
 
-pub use context::{Progress, Wish};
+pub use context::{Control, Progress};
 pub use exhibit::{Comparison, Drawing, Exhibit, Verdict};
 pub use folder::{Options, Outcome, reproduce};
 pub use paper::Paper;

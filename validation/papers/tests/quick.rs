@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use koppel_papers::{Error, Exhibit, Options, Paper, Verdict, Wish, reproduce};
+use koppel_papers::{Control, Error, Exhibit, Options, Paper, Verdict, reproduce};
 
 fn quick(paper: Paper) -> (tempfile::TempDir, Vec<Exhibit>) {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { is_quick: true, threads: 0, out: folder.path().join("out") };
-    let outcome = reproduce(&[paper], &options, &mut |_| Wish::Continue).unwrap();
+    let outcome = reproduce(&[paper], &options, &mut |_| Control::Continue).unwrap();
     assert!(!outcome.is_stopped);
     let (_, exhibits) = outcome.papers.into_iter().next().unwrap();
     check(&options.out, paper, &exhibits);
@@ -99,7 +99,7 @@ fn genser() {
     let mut is_past = false;
     let outcome = reproduce(&[Paper::Genser], &options, &mut |progress| {
         is_past |= progress.stage.contains("RLS");
-        if is_past { Wish::Stop } else { Wish::Continue }
+        if is_past { Control::Stop } else { Control::Continue }
     });
     let outcome = outcome.unwrap();
     assert!(outcome.is_stopped && outcome.papers[0].1.len() >= 7, "the finished stage is kept");
@@ -111,7 +111,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("thesis.txt"), "mine").unwrap();
     let options = Options { is_quick: true, threads: 1, out: folder.path().into() };
-    let error = reproduce(&[Paper::Glumac], &options, &mut |_| Wish::Continue).unwrap_err();
+    let error = reproduce(&[Paper::Glumac], &options, &mut |_| Control::Continue).unwrap_err();
     assert!(matches!(error, Error::Occupied { .. }), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

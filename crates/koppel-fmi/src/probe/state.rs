@@ -115,7 +115,7 @@ fn in_parts(on: &Experiment<'_>, parts: u32) -> Result<(Vec<f64>, Body)> {
 /// So many parts against twice as many.
 fn halved(on: &Experiment<'_>, parts: u32) -> Result<Halved> {
     let mut before = Vec::new();
-    on.see(&mut on.warm()?, &mut before);
+    on.read_outputs(&mut on.warm()?, &mut before);
     let (whole, body) = in_parts(on, parts)?;
     drop(body);
     let (halves, mut body) = in_parts(on, 2 * parts)?;

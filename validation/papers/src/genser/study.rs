@@ -7,7 +7,7 @@ use koppel_io::Error as Io;
 use koppel_io::results::write_whole;
 use koppel_study::analysis::{Anova, Data, Sorting, anova, sorting};
 use koppel_study::design::Design;
-use koppel_study::{Error as StudyError, Options, Prepared, Shard, Wish, load, run};
+use koppel_study::{Control, Error as StudyError, Options, Prepared, Shard, load, run};
 
 use crate::context::Context;
 use crate::numerical_prestep;
@@ -65,7 +65,7 @@ impl Plan {
         let (header, rows, progress) = run(&prepared, &folder.join(&name), options, &mut |progress| {
             let part = (progress.before + progress.finished) as f64 / progress.runs.max(1) as f64;
             stopped |= context.tell(part).is_err();
-            if stopped { Wish::Stop } else { Wish::Continue }
+            if stopped { Control::Stop } else { Control::Continue }
         })?;
         if progress.before + progress.finished < progress.runs {
             return Err(Error::Stopped);

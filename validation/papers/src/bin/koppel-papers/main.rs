@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use koppel_papers::{Error, Exhibit, Options, Outcome, Paper, Progress, Result, Verdict, Wish, reproduce};
+use koppel_papers::{Control, Error, Exhibit, Options, Outcome, Paper, Progress, Result, Verdict, reproduce};
 
 use arguments::Arguments;
 use progress::{Display, duration};
@@ -44,7 +44,7 @@ fn papers(arguments: &Arguments) -> Result<ExitCode> {
     let mut display = Display::new(arguments.quiet);
     let mut watch = |progress: &Progress| {
         display.show(progress);
-        if INTERRUPT.load(Ordering::Relaxed) { Wish::Stop } else { Wish::Continue }
+        if INTERRUPT.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
     };
     let made = reproduce(&papers, &options, &mut watch);
     display.end();
