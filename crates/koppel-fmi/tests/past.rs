@@ -1,7 +1,7 @@
 //! What FMUs are told about their past: `noSetFMUStatePriorToCurrentPoint`.
 //!
 //! The FMUs note every step with the flag it got, and every state they are given back. A step that got true must never be
-//! followed by a state from before its begin; and false is for those steps only which need it.
+//! followed by a state from before its start; and false is for those steps only which need it.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(dead_code, reason = "what the tests share is not all used here")]

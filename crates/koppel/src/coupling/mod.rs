@@ -95,7 +95,7 @@ pub struct View<'a> {
     pub models: &'a Models,
     /// In which stage of a macro step each subsystem moves.
     pub stages: &'a [usize],
-    /// Which subsystems have outputs that jumped at the begin of the step, by a timed change. Their history has been restarted.
+    /// Which subsystems have outputs that jumped at the start of the step, by a timed change. Their history has been restarted.
     pub has_jumped: &'a [bool],
 }
 
@@ -106,13 +106,13 @@ impl View<'_> {
         self.history.arrivals()[input]
     }
 
-    /// What an input was given `tau` after the begin of the step that has ended.
+    /// What an input was given `tau` after the start of the step that has ended.
     #[inline]
     pub fn given(&self, input: InputId, tau: f64) -> f64 {
         self.planned.value(input, tau)
     }
 
-    /// The subsystems whose outputs have jumped at the begin of the step.
+    /// The subsystems whose outputs have jumped at the start of the step.
     pub fn jumped(&self) -> impl Iterator<Item = SubsystemId> + use<'_> {
         (0..self.has_jumped.len()).filter(|id| self.has_jumped[*id])
     }

@@ -65,7 +65,7 @@ impl Planned {
         self.writer().hold(input, value);
     }
 
-    /// What an input was given `tau` after the begin of the step.
+    /// What an input was given `tau` after the start of the step.
     #[inline]
     pub(crate) fn value(&self, input: InputId, tau: f64) -> f64 {
         if self.pieces == 1 {

@@ -25,7 +25,7 @@ pub(crate) struct Board {
     pub(crate) models: Models,
     /// In which stage each subsystem moves.
     pub(crate) stages: Vec<usize>,
-    /// Subsystems whose outputs jumped at the begin of the step.
+    /// Subsystems whose outputs jumped at the start of the step.
     pub(crate) has_jumped: Vec<bool>,
 }
 

@@ -284,7 +284,7 @@ impl Network {
         given.map(|(u, input)| u + slot.external(&self.graph, input, time)).collect()
     }
 
-    /// What a connected input was given `tau` after the begin of the last step, without external signals.
+    /// What a connected input was given `tau` after the start of the last step, without external signals.
     pub(crate) fn given(&self, input: InputId, tau: f64) -> f64 {
         self.board.planned.value(input, tau)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     pub(crate) id: SubsystemId,
     /// Its inputs with external signals.
     buffer: SegmentBuffer,
-    /// Outputs and inputs at the begin of its last step, which may end ahead of the others: empty unless it is slow.
+    /// Outputs and inputs at the start of its last step, which may end ahead of the others: empty unless it is slow.
     pub(crate) before: Vec<f64>,
     pub(crate) failure: Option<Box<Error>>,
     /// The first step apart: it fills caches and computes matrices.

@@ -97,7 +97,7 @@ impl Run {
         Ok(table)
     }
 
-    /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
+    /// The last row of a run that was ended inside a step: where all are, or the last point they had in common.
     fn write_last_row(&mut self, recorder: &mut dyn Recorder, is_there: bool) -> Result<()> {
         match self.recording.unwritten.take() {
             _ if is_there => self.record(recorder),

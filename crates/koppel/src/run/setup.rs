@@ -157,7 +157,7 @@ impl Start<'_> {
     }
 }
 
-/// Keeps what a run needs that a subsystem may end inside of a step.
+/// Keeps what a run needs that a subsystem may end inside a step.
 fn prepare_retreat(run: &mut Run) {
     let Run { network, scheme, recording, .. } = run;
     let may_end = (0..network.len()).any(|id| network.subsystem(id).capabilities().may_end_run);

@@ -12,7 +12,7 @@ pub(crate) struct Beginning<'a> {
     pub(crate) inputs: &'a [f64],
 }
 
-/// Starts it so; outputs are those of the begin of the run.
+/// Starts it so; outputs are those of the start of the run.
 pub(crate) fn reinitialize(
     subsystem: &mut dyn Subsystem,
     beginning: &Beginning<'_>,

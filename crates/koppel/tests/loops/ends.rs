@@ -1,4 +1,4 @@
-//! Runs that a subsystem ends: inside of a step that was halved, and far from zero.
+//! Runs that a subsystem ends: inside a step that was halved, and far from zero.
 
 use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp};
@@ -12,7 +12,7 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Capabilities, Ports, Snapshot, Subsystem, System, SystemBuilder, Variable, VariableId};
 use koppel::{Error, Result};
 
-/// Ends the run when its time has come, at the end of a step or inside of it.
+/// Ends the run when its time has come, at the end of a step or inside it.
 struct Alarm {
     ports: Ports,
     capabilities: Capabilities,

@@ -1,4 +1,4 @@
-//! Steps that are repeated, where every subsystem can roll back to their begin.
+//! Steps that are repeated, where every subsystem can roll back to their start.
 //!
 //! After a step the outputs at all nodes are known. Inputs should have been v = L y and were u. With e = v - u the models tell
 //! what the outputs become if the inputs are put right, together with what follows from that for the inputs of all others: (1)
@@ -51,7 +51,7 @@ pub(super) struct Repetition {
 const CHOICES: [Choice; 2] = [Pool::model, Pool::fitted];
 
 impl Repetition {
-    /// Room for these nodes, so many of them without those at the begin of a step.
+    /// Room for these nodes, so many of them without those at the start of a step.
     pub(super) fn allocate(&mut self, nodes: &[f64], inner: usize) {
         self.nodes.clear();
         self.nodes.extend_from_slice(nodes);

@@ -1,14 +1,14 @@
-//! What is kept of the begin of a step, for runs that a subsystem ends inside of it (`retreat.rs`).
+//! What is kept of the start of a step, for runs that a subsystem ends inside it (`retreat.rs`).
 
 use crate::network::Network;
 use crate::signal::copy;
 use crate::system::{Horizon, Snapshot, SubsystemId};
 use crate::tape::StateData;
 
-/// What is kept of the begin of each step; nothing in most runs.
+/// What is kept of the start of each step; nothing in most runs.
 #[derive(Default)]
 pub(in crate::run) struct Begin {
-    /// Outputs: the last row of a run that ends inside of the step, where no row was written.
+    /// Outputs: the last row of a run that ends inside the step, where no row was written.
     pub(super) outputs: Option<Vec<f64>>,
     pub(super) states: Option<Box<States>>,
 }

@@ -66,7 +66,7 @@ impl<S: Scheme> Halved<S> {
         if self.inner.staged().outcome.termination.is_some() {
             return Ok(());
         }
-        // What has jumped at the begin of the step has not jumped in the middle.
+        // What has jumped at the start of the step has not jumped in the middle.
         network.board.has_jumped.fill(false);
         let rest = Step { index: step.index, start: middle, size: end - middle };
         self.halve(network, rest, end, depth + 1)

@@ -99,7 +99,7 @@ impl StepLoop {
         }
     }
 
-    /// All members roll back to the begin of the step, and the next guess is delivered.
+    /// All members roll back to the start of the step, and the next guess is delivered.
     fn roll_back(&self, network: &mut Network, end: f64) -> Result<()> {
         let Network { slots, graph, .. } = network;
         for (slot, snapshot) in slots[self.members.clone()].iter_mut().zip(&self.snapshots) {
@@ -184,7 +184,7 @@ impl Iterated {
                 continue;
             }
             l.work.note(l.search.evaluations(), l.search.size());
-            // There is no better trial: a member that has ended the run inside of it has done so.
+            // There is no better trial: a member that has ended the run inside it has done so.
             if let Some(error) = ended {
                 staged.outcome.moved = l.members.end;
                 return Err(error);

@@ -9,7 +9,7 @@
 //! | `halved.rs`   | `Halved`: a step whose loop does not converge is taken in two halves              |
 //!
 //! Beside the step: `crew.rs` moves the members of a stage (`stage.rs`), takes their times and decides about threads; `retreat.rs`
-//! ends a run inside of a step, with what `begin.rs` has kept; `extremes.rs` notes how far inputs were from what they
+//! ends a run inside a step, with what `begin.rs` has kept; `extremes.rs` notes how far inputs were from what they
 //! should have been. `scheme.rs` has what all schemes do. A scheme is chosen once, when a run is set up (`choose.rs`), and knows nothing
 //! of rows or the stop time.
 

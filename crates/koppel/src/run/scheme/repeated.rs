@@ -1,5 +1,5 @@
 //! Steps that are repeated: where a coupling sees that the inputs it gave over a step were wrong, all subsystems roll back to
-//! its begin and move once more with better ones.
+//! its start and move once more with better ones.
 //!
 //! Everybody must be able to roll back, and nothing but the coupling may have a say in what is given: a held input or a message
 //! would already be that of the end of the step.

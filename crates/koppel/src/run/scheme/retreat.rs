@@ -1,6 +1,6 @@
-//! Runs that a subsystem ends inside of a communication step.
+//! Runs that a subsystem ends inside a communication step.
 //!
-//! It stands at t_r, its last successful time, between the begin T^k of the step and its end. The run ends at t_r if all others
+//! It stands at t_r, its last successful time, between the start T^k of the step and its end. The run ends at t_r if all others
 //! can be there, too: they take the step from T^k to t_r in place of the whole one. Those of later stages have not moved yet and simply do;
 //! the others roll back to T^k first, also those of the same stage, which may have moved in parallel with it.
 //! Models of koppel's own always can. Black boxes can where the scheme keeps their states
@@ -27,7 +27,7 @@ pub(in crate::run) fn can_retreat(scheme: &dyn Scheme, network: &Network) -> boo
     first.is_some_and(|count| count == 1 || scheme.keeps_states())
 }
 
-/// The board rolls back to the begin of the step, as far as that was kept.
+/// The board rolls back to the start of the step, as far as that was kept.
 pub(in crate::run) fn restore_begin(scheme: &mut dyn Scheme, network: &mut Network) {
     let begin = &mut scheme.staged_mut().begin;
     if let Some(kept) = &begin.outputs {
@@ -42,7 +42,7 @@ pub(in crate::run) fn restore_begin(scheme: &mut dyn Scheme, network: &mut Netwo
     scheme.staged_mut().begin.states = Some(states);
 }
 
-/// Takes all to where `asked` stands, at `reached` inside of `step`, if that can be done. Tells where they are then.
+/// Takes all to where `asked` stands, at `reached` inside `step`, if that can be done. Tells where they are then.
 pub(in crate::run) fn end_inside(
     scheme: &mut dyn Scheme,
     network: &mut Network,
@@ -83,13 +83,13 @@ fn can_shorten(scheme: &dyn Scheme, network: &Network, asked: SubsystemId) -> bo
     !is_multi_rate && is_clean && (0..network.len()).all(|id| id == asked || can(id))
 }
 
-/// The state of a subsystem at the begin of the step.
+/// The state of a subsystem at the start of the step.
 fn way_back(scheme: &dyn Scheme, id: SubsystemId) -> Option<&Snapshot> {
     let own = || scheme.staged().begin.states.as_ref()?.snapshots.get(id)?.as_ref();
     scheme.snapshot(id).or_else(own)
 }
 
-/// Goes back to the begin of the step and takes a shorter one. The one that has asked comes along if it can roll back, and stands else.
+/// Goes back to the start of the step and takes a shorter one. The one that has asked comes along if it can roll back, and stands else.
 fn shorten(scheme: &mut dyn Scheme, network: &mut Network, step: Step, asked: SubsystemId) -> Result<()> {
     let outputs = network.board.outputs[network.graph.outputs_of(asked)].to_vec();
     for id in 0..scheme.staged().outcome.moved.max(asked + 1) {

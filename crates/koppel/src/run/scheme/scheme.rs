@@ -35,7 +35,7 @@ pub(in crate::run) trait Scheme: Send {
         self.staged_mut().begin.states = Some(states);
     }
 
-    /// The same once models and the way back are taken care of: from the begin of the step on.
+    /// The same once models and the way back are taken care of: from the start of the step on.
     fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()>;
 
     /// The stages, and what the last step has left behind.
@@ -55,7 +55,7 @@ pub(in crate::run) trait Scheme: Send {
         Ok(())
     }
 
-    /// The state of a subsystem at the begin of the step under way, if the scheme keeps it anyway.
+    /// The state of a subsystem at the start of the step under way, if the scheme keeps it anyway.
     fn snapshot(&self, _id: SubsystemId) -> Option<&Snapshot> {
         None
     }

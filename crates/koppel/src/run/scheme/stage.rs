@@ -48,7 +48,7 @@ pub(in crate::run) struct Outcome {
     pub(super) moved: usize,
     /// A subsystem that has asked to end the run, at a time all others can reach.
     pub(in crate::run) termination: Option<Termination>,
-    /// The same inside of its step, in a trial of a loop that is iterated.
+    /// The same inside its step, in a trial of a loop that is iterated.
     pub(super) ended_trial: Option<Box<Error>>,
     /// A subsystem that has ended the run on the way and is not moved any more.
     pub(super) standing: Option<Standing>,
@@ -84,7 +84,7 @@ impl Outcome {
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.
 pub(in crate::run) fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
-    // The inputs of a slow subsystem are held from the begin of its own step, which the coupling knows.
+    // The inputs of a slow subsystem are held from the start of its own step, which the coupling knows.
     let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
