@@ -3,7 +3,7 @@
 
 use super::recording::{Now, Recording};
 use super::run::Run;
-use super::scheme::{end_inside, restore_begin};
+use super::scheme::{end_inside_step, restore_step_start};
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::network::{Termination, termination};
@@ -78,11 +78,11 @@ impl Run {
         let step = Step { index: self.steps_taken(), start, size: self.clock.size() };
         let reached = reached.filter(|time| *time > start + self.margin());
         let (scheme, network) = (&mut *self.scheme, &mut self.network);
-        let there = reached.and_then(|time| end_inside(scheme, network, step, time, &request.subsystem));
+        let there = reached.and_then(|time| end_inside_step(scheme, network, step, time, &request.subsystem));
         match there {
             Some(time) => self.inside = Some(time),
             // What is left is the board as it was.
-            None => restore_begin(scheme, network),
+            None => restore_step_start(scheme, network),
         }
         let request = Termination { time: self.time(), ..request };
         self.scheme.staged_mut().outcome.termination = Some(request.clone());
@@ -144,12 +144,12 @@ impl Run {
             }
         }
         let mut look = self.index + 1;
-        while self.scheme.staged().crew.pool().is_none() {
+        while self.scheme.staged().executor.pool().is_none() {
             if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
                 return Ok(ending);
             }
         }
-        let pool = self.scheme.staged().crew.pool().cloned();
+        let pool = self.scheme.staged().executor.pool().cloned();
         let mut rest = || {
             loop {
                 if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {

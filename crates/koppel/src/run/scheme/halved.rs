@@ -107,8 +107,8 @@ impl<S: Scheme> Scheme for Halved<S> {
         self.halve(network, step, end, 0)
     }
 
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        self.inner.walk(network, step, end)
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        self.inner.advance(network, step, end)
     }
 
     fn staged(&self) -> &Staged {

@@ -186,7 +186,7 @@ impl Iterated {
             l.work.note(l.search.evaluations(), l.search.size());
             // There is no better trial: a member that has ended the run inside it has done so.
             if let Some(error) = ended {
-                staged.outcome.moved = l.members.end;
+                staged.outcome.advanced = l.members.end;
                 return Err(error);
             }
             break verdict;
@@ -200,7 +200,7 @@ impl Iterated {
 }
 
 impl Scheme for Iterated {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
         self.staged.prepare(network, step)?;
         let (mut stage, mut number) = (0, 0);
         while stage < self.staged.stages.len() {
