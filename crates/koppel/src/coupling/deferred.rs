@@ -114,5 +114,5 @@ impl Deferred {
 
 /// Mean of what an input was given over the step that has ended.
 pub(super) fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
-    view.planned.mean(input, size)
+    view.predicted.mean(input, size)
 }

@@ -150,7 +150,7 @@ impl StartFinder<'_> {
             self.probing = probe(network, self.clock, settings, config.threads.is_allowed(), by, order)?;
         }
         let step = self.clock.step(0, 1);
-        network.take_models(step)?;
+        network.update_models(step)?;
         let wired: Vec<InputId> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         let Network { coupling, graph, board, .. } = network;
         coupling.start(&board.view(graph, step), &wired)

@@ -56,7 +56,7 @@ impl Distance {
     }
 
     /// Takes what was seen of a subsystem inside the step.
-    pub(super) fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
+    pub(super) fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
         let range = view.graph.outputs_of(subsystem);
         self.ended[range.clone()].copy_from_slice(&view.outputs[range.clone()]);
         if samples.mean(&mut self.means[range.clone()]).is_none() {

@@ -19,7 +19,7 @@ use super::deviation::{Choice, NEWEST};
 use super::member::Member;
 use super::pool::Pool;
 use super::secant::Secant;
-use crate::coupling::{Trial, View};
+use crate::coupling::{StepResult, View};
 
 /// Share of its range that outputs may be wrong by the inputs of one step.
 const TOLERANCE: f64 = 1e-4;
@@ -72,12 +72,12 @@ impl Repetition {
 
 impl Vfps {
     /// Whether the step should be repeated, with what is then in `nodes`.
-    pub(super) fn try_again(&mut self, view: &View<'_>, trial: Trial) -> bool {
+    pub(super) fn try_again(&mut self, view: &View<'_>, result: StepResult) -> bool {
         if !self.prediction.is_whole(view.step.size) || self.repetition.is_last {
             return false;
         }
         self.repetition.trials += 1;
-        let size = if trial == Trial::Done { self.find_correction() } else { f64::INFINITY };
+        let size = if result == StepResult::Completed { self.find_correction() } else { f64::INFINITY };
         let repetition = &mut self.repetition;
         if size < repetition.best {
             repetition.best = size;

@@ -54,7 +54,7 @@ impl StageExecutor {
             return self.advance_timed(stage, network, step, attempt, outcome);
         }
         let Network { slots, graph, board, .. } = network;
-        let (plan, outputs) = (&board.planned, board.outputs.as_mut_slice());
+        let (plan, outputs) = (&board.predicted, board.outputs.as_mut_slice());
         for slot in &mut slots[stage.members.clone()] {
             if let Err(source) = slot.advance(graph, step, plan, &mut outputs[slot.outputs.clone()]) {
                 outcome.fail((graph, slot, step), attempt, stage.members.end, source)?;
@@ -73,7 +73,7 @@ impl StageExecutor {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let Network { slots, graph, board, .. } = network;
-        let (plan, ended_member) = (&board.planned, outcome.ended_member.as_ref());
+        let (plan, ended_member) = (&board.predicted, outcome.ended_member.as_ref());
         let slots = &mut slots[stage.members.clone()];
         let outputs = &mut board.outputs[stage.outputs.clone()];
         let own = |slot: &Slot| match slot.every {

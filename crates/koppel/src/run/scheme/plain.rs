@@ -14,7 +14,7 @@
 //! If in addition all inputs are held, all subsystems advance in parallel and every input has one wire, [`Plain::held_steps`] takes
 //! many steps in one loop that does little more than one written by hand: a step of a cheap black box takes less time than the general
 //! loop around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
-//! value in both, which never changes here. `planned` and the times of arrivals are written after the last of these steps.
+//! value in both, which never changes here. `predicted` and the times of arrivals are written after the last of these steps.
 //!
 //! Steps whose times are measured, and all steps once threads are used, are left to `staged.rs`. After a failure the state is as described there.
 
@@ -54,7 +54,7 @@ fn is_held(staged: &Staged, network: &Network) -> bool {
     wired.is_empty()
         && deliveries.are_single()
         && network.graph.externals().is_empty()
-        && board.planned.terms() * board.planned.pieces() == 1
+        && board.predicted.terms() * board.predicted.pieces() == 1
         && board.history.depth() == 1
         && board.read_stale.is_empty()
 }
@@ -73,13 +73,13 @@ impl Plain {
         step_start.keep_outputs(&board.outputs);
         for Stage { members, inputs, wired, held, outputs, deliveries, .. } in stages {
             if !wired.is_empty() {
-                let (view, mut out) = board.plan(graph, *step);
+                let (view, mut out) = board.view_and_writer(graph, *step);
                 coupling.input(&view, wired, &mut out)?;
             }
             board.hold(held);
-            let Board { planned, outputs: values, .. } = &mut *board;
+            let Board { predicted, outputs: values, .. } = &mut *board;
             for slot in &mut slots[members.clone()] {
-                if let Err(source) = slot.advance(graph, step, planned, &mut values[slot.outputs.clone()]) {
+                if let Err(source) = slot.advance(graph, step, predicted, &mut values[slot.outputs.clone()]) {
                     outcome.fail((graph, slot, step), Attempt::Final, members.end, source)?;
                 }
             }
@@ -143,7 +143,7 @@ impl Plain {
             std::mem::swap(arrivals, applied);
         }
         *index = step.index;
-        copy(&board.applied, &mut board.planned.coefficients);
+        copy(&board.applied, &mut board.predicted.coefficients);
         board.history.reach(clock.time(*index));
         done
     }

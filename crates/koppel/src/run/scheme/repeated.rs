@@ -6,7 +6,7 @@
 
 use super::scheme::Scheme;
 use super::staged::Staged;
-use crate::coupling::Trial;
+use crate::coupling::StepResult;
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::signal::Step;
@@ -54,10 +54,10 @@ impl Repeated {
         }
         loop {
             let done = self.staged.advance_all(network, step, end);
-            let trial = if done.is_ok() { Trial::Done } else { Trial::Failed };
+            let trial = if done.is_ok() { StepResult::Completed } else { StepResult::Failed };
             let Network { coupling, graph, board, slots, .. } = network;
             let view = board.view(graph, *step);
-            if !coupling.model_based().is_some_and(|coupling| coupling.again(&view, trial)) {
+            if !coupling.model_based().is_some_and(|coupling| coupling.must_repeat(&view, trial)) {
                 return done;
             }
             self.count += 1;

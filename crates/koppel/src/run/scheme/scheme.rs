@@ -12,7 +12,7 @@ use crate::tape::Tape;
 pub(in crate::run) trait Scheme: Send {
     /// Takes a step to the communication point `end`: updates models, keeps what a roll-back needs, and advances the network.
     fn step(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        network.refresh_models(step)?;
+        network.judge_and_update_models(step)?;
         let staged = self.staged_mut();
         (staged.outcome.start, staged.outcome.advanced) = (step.start, 0);
         staged.step_start.keep_outputs(network.outputs());

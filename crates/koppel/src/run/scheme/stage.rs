@@ -2,7 +2,7 @@
 
 use crate::coupling::{Needs, Work};
 use crate::error::{Error, Result};
-use crate::network::{Deliveries, Slot, Termination, ended_or_failed, is_request};
+use crate::network::{Deliveries, Slot, Termination, is_request, request_or_failure};
 use crate::run::schedule::Schedule;
 use crate::signal::Step;
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
@@ -69,7 +69,7 @@ impl Outcome {
         end: SubsystemId,
         source: Box<Error>,
     ) -> Result<()> {
-        match ended_or_failed(graph, slot, *step, source) {
+        match request_or_failure(graph, slot, *step, source) {
             Ok(request) => self.termination = Some(request),
             // A better guess may lead elsewhere.
             Err(error) if attempt == Attempt::Trial && is_request(&error) => self.ended_trial = Some(error),

@@ -3,7 +3,7 @@
 //! [`Staged::advance`] takes the network from T^k to T^{k+1}. Every array belongs to one time level, which changes phase by phase;
 //! for a member of stage s that is due:
 //!
-//! | phase                | outputs           | arrivals from s    | planned              | applied, read_with |
+//! | phase                | outputs           | arrivals from s    | predicted              | applied, read_with |
 //! | -------------------- | ----------------- | ------------------ | -------------------- | ------------------ |
 //! | (start)              | T^k               | T^k                | step before          | T^k                |
 //! | 1 `prepare`          | T^k               | T^k                | step before          | T^k                |
@@ -30,7 +30,7 @@ use super::executor::StageExecutor;
 use super::stage::{Attempt, Outcome, Stage};
 use super::step_start::StepStart;
 use crate::error::Result;
-use crate::network::{Network, unpredicted};
+use crate::network::{Network, prediction_failed};
 use crate::run::config::Parallel;
 use crate::signal::{Clock, Step};
 
@@ -75,7 +75,7 @@ impl Staged {
     /// 1: what the coupling does before any subsystem advances.
     pub(super) fn prepare(&mut self, network: &mut Network, step: Step) -> Result<()> {
         let Network { coupling, graph, board, .. } = network;
-        coupling.prepare(&board.view(graph, step)).map_err(|source| unpredicted(step, source))
+        coupling.prepare(&board.view(graph, step)).map_err(|source| prediction_failed(step, source))
     }
 
     /// All stages, in sequence.
@@ -130,11 +130,11 @@ impl Staged {
                 let step = self.clock.step(step.index, u64::from(slot.every));
                 let from = wired.partition_point(|i| *i < slot.inputs.start);
                 let to = wired.partition_point(|i| *i < slot.inputs.end);
-                let (view, mut out) = board.plan(graph, step);
+                let (view, mut out) = board.view_and_writer(graph, step);
                 coupling.input(&view, &wired[from..to], &mut out)?;
             }
         } else if !wired.is_empty() {
-            let (view, mut out) = board.plan(graph, *step);
+            let (view, mut out) = board.view_and_writer(graph, *step);
             coupling.input(&view, wired, &mut out)?;
         }
         board.hold(held);
@@ -176,6 +176,6 @@ impl Staged {
         }
         let view = board.view(graph, *step);
         let mut due = slots[members.clone()].iter().filter(|slot| slot.is_due(step));
-        due.try_for_each(|slot| coupling.moved(&view, slot.id, &slot.samples))
+        due.try_for_each(|slot| coupling.observe(&view, slot.id, &slot.samples))
     }
 }
