@@ -247,7 +247,7 @@ impl Changes {
                     return Ok(());
                 }
                 network.graph.set_offset(input, value);
-                network.board.planned.hold(input, value);
+                network.board.predicted.hold(input, value);
                 network.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {

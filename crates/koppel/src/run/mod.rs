@@ -29,7 +29,7 @@ mod state;
 mod statistics;
 mod step_sizes;
 
-pub use crate::iteration::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
+pub use crate::iteration::{AccelerationKind, IterationConfig, IterationKind, LoopWork, OnNonConvergence};
 pub use crate::network::{Reading, Termination};
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use config::{Change, Parallel, RunConfig, ScheduleConfig};

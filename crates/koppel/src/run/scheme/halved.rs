@@ -3,7 +3,7 @@
 use super::scheme::Scheme;
 use super::staged::Staged;
 use crate::error::{Error, Result, Subject};
-use crate::iteration::{IterationConfig, LoopWork, Mark, Otherwise};
+use crate::iteration::{Counts, IterationConfig, LoopWork, OnNonConvergence};
 use crate::network::Network;
 use crate::signal::Step;
 use crate::system::{Horizon, Message, Snapshot, SubsystemId};
@@ -24,7 +24,7 @@ pub(super) struct Halved<S> {
     messages: Vec<Message>,
     subsystems: Vec<Snapshot>,
     /// What was counted up to there, loop by loop.
-    marks: Vec<Mark>,
+    marks: Vec<Counts>,
 }
 
 impl<S: Scheme> Halved<S> {
@@ -159,5 +159,5 @@ pub(in crate::run) fn check_rates(iteration: Option<&IterationConfig>, is_multi_
 
 /// True if steps may be halved.
 pub(in crate::run) fn is_halved(iteration: Option<&IterationConfig>) -> bool {
-    iteration.is_some_and(|settings| settings.otherwise == Otherwise::Halve)
+    iteration.is_some_and(|settings| settings.otherwise == OnNonConvergence::Halve)
 }

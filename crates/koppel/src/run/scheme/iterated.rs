@@ -9,7 +9,7 @@ use super::scheme::Scheme;
 use super::stage::{Attempt, Stage};
 use super::staged::Staged;
 use crate::error::{Error, Result};
-use crate::iteration::{IterationConfig, LoopWork, Otherwise, Search, Verdict};
+use crate::iteration::{IterationConfig, LoopWork, OnNonConvergence, Search, Verdict};
 use crate::network::{Network, Slot};
 use crate::signal::Step;
 use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
@@ -32,7 +32,7 @@ struct StepLoop {
     search: Search,
     owners: Vec<SubsystemId>,
     snapshots: Vec<Snapshot>,
-    otherwise: Otherwise,
+    otherwise: OnNonConvergence,
     work: LoopWork,
 }
 
@@ -118,7 +118,7 @@ impl StepLoop {
         let (evaluations, residual) = (self.search.evaluations(), self.search.size());
         if verdict == Verdict::Failed {
             self.work.note_unconverged(end);
-            if self.otherwise != Otherwise::Accept || !residual.is_finite() {
+            if self.otherwise != OnNonConvergence::Accept || !residual.is_finite() {
                 return Err(Error::LoopNotSolved {
                     path: self.work.path.clone(),
                     time: end,
