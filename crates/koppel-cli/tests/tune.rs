@@ -114,7 +114,7 @@ fn every_bad_option_says_what_is_wanted() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["--error", "0"], &["--error", "above zero"]),
         (&["--error", "-1"], &["--error", "above zero"]),
-        (&["--error", "5"], &["--error", "below 1, such as 0.05 for 5 %"]),
+        (&["--error", "5"], &["--error", "between 0 and 1, such as 0.05 for 5 %"]),
         (&["--error", "some"], &["--error", "above zero"]),
         (&["--objectives", "radius,speed"], &["speed", "consistency"]),
         (&["--methods", "zoh,relaxt"], &["relaxt", "relaxed"]),
