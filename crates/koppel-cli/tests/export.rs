@@ -100,7 +100,7 @@ fn wishes_that_cannot_be_met_get_one_message() {
     refused(&["mass", "--fmi", "4"], &["4"]);
     refused(&["system.toml", "--solver", "exact"], &["--set SUBSYSTEM.solver"]);
     refused(&["system.toml", "--set", "left.mass=1"], &["left.mass"]);
-    refused(&["system.toml", "--set", "run.record=left.m"], &["none of its outputs is recorded"]);
+    refused(&["system.toml", "--set", "run.record=left.m"], &["none of them is recorded"]);
     folder.write("broken.toml", &SYSTEM.replace("stop = 0.1", "stpo = 0.1"));
     refused(&["broken.toml"], &["broken.toml:4:1", "stpo"]);
     folder.write("outer.toml", &importing("gone.fmu"));
