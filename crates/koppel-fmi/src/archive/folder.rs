@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "koppel-fmu-";
@@ -18,6 +18,9 @@ const LOCK: &str = ".lock";
 
 /// A folder without a lock file is one being made, unless it has been so for this long.
 const BEING_MADE: Duration = Duration::from_secs(3600);
+
+/// The folders of this process.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// An unpacked FMU. The folder is removed when this is dropped, also by a panic.
 #[derive(Debug)]
@@ -45,7 +48,10 @@ impl Unpacked {
             Ok((files, lock))
         });
         match made {
-            Ok((files, lock)) => Ok(Unpacked { files, folder, lock: Some(lock) }),
+            Ok((files, lock)) => {
+                OWN.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+                Ok(Unpacked { files, folder, lock: Some(lock) })
+            }
             Err(error) => {
                 let _ = fs::remove_dir_all(&folder);
                 Err(error)
@@ -80,6 +86,7 @@ impl Unpacked {
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).retain(|folder| *folder != self.folder);
         // The lock goes last: a process killed in between leaves a folder that the next one knows to be dead. The same holds
         // where loaded libraries cannot be removed.
         if fs::remove_dir_all(&self.files).is_ok() {
@@ -140,6 +147,13 @@ fn remove_stale(parent: &Path) {
 #[cfg(target_os = "linux")]
 pub(crate) fn remove_left_behind() {
     remove_stale(&std::env::temp_dir());
+}
+
+/// Removes the folders of this process, which is about to end.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_own() {
+    let own = std::mem::take(&mut *OWN.lock().unwrap_or_else(PoisonError::into_inner));
+    own.iter().for_each(|folder| _ = fs::remove_dir_all(folder));
 }
 
 /// Removes the folder an FMU was unpacked to if the process that made it is gone; for those who outlive it.

@@ -21,7 +21,7 @@ mod writing;
 
 pub use folder::Unpacked;
 #[cfg(target_os = "linux")]
-pub(crate) use folder::{remove_dead, remove_left_behind};
+pub(crate) use folder::{remove_dead, remove_left_behind, remove_own};
 use name::Names;
 pub use name::normalize;
 pub use nested::{MAX_INNER_SIZE, Source, split};

@@ -3,6 +3,8 @@
 //! Every thread has a place of its own. A number stands for a function, the address of an instance for the instance, so that a call costs a few stores;
 //! nothing is noted unless places were given.
 
+#[cfg(target_os = "linux")]
+use crate::isolate::Ending;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,9 +21,18 @@ pub(crate) struct Calls {
     pub(crate) instance: AtomicU64,
     /// The bits of the time of the newest step, plus one; 0 before the first.
     time: AtomicU64,
+    /// 1 once its stack was too small.
+    overflow: AtomicU64,
 }
 
 impl Calls {
+    /// The same ending, told more exactly.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn explain(&self, how: Ending) -> Ending {
+        let has_overflown = self.overflow.load(Ordering::Relaxed) == 1;
+        if has_overflown && matches!(how, Ending::Signal(_)) { Ending::StackOverflow } else { how }
+    }
+
     /// The time of the newest step, if there was one.
     pub(crate) fn time(&self) -> Option<f64> {
         self.time.load(Ordering::Relaxed).checked_sub(1).map(f64::from_bits)
@@ -41,7 +52,17 @@ thread_local! {
 /// From now on calls are noted here, those of each thread apart; threads for which there is no place share the last.
 #[cfg(target_os = "linux")]
 pub(crate) fn note_calls_in(places: &'static [Calls]) {
-    let _ = PLACES.set(places);
+    if PLACES.set(places).is_ok() {
+        super::stack::watch();
+    }
+}
+
+/// Notes that the stack of this thread is too small. Called by a handler of signals.
+#[cfg(target_os = "linux")]
+pub(super) fn note_overflow() {
+    if let Some(place) = PLACE.get() {
+        place.overflow.store(1, Ordering::Relaxed);
+    }
 }
 
 /// From now on new instances are announced.

@@ -1,5 +1,5 @@
-/* An FMU with one fault in one call, for `cargo xtask proof faults`. -DFMI=2 or 3 gives the version, without foreign headers. The environment gives the
- * rest: FAULT is what happens, FAULT_CALL where, FAULT_FOLDER a folder outside of the FMU. Steps and reads fail from t = 0.5 s on. The output is
+/* An FMU with one fault in one call, for tests and `cargo xtask proof faults`. -DFMI=2 or 3 gives the version, without foreign headers. The environment gives the
+ * rest: FAULT is what happens, FAULT_CALL where, FAULT_FOLDER a folder outside of the FMU. Steps and reads fail from t = 0.5 s on, or FAULT_FROM. The output is
  * the integral of the input plus one; what must not succeed adds a million to it. */
 
 #define _GNU_SOURCE
@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -55,6 +57,25 @@ static void *stay(void *unused)
 
 static void nothing(int number) { (void)number; }
 
+static void hang(void) { for (;;) pause(); }
+
+/* A runtime that lives on faults, as those of Java and .NET do. */
+static sigjmp_buf before;
+static int lives_on_faults;
+
+static void come_back(int number) { siglongjmp(before, number); }
+
+static void fault_and_come_back(void)
+{
+    static const int kinds[] = {SIGSEGV, SIGBUS, SIGFPE};
+    for (int k = 0; k < 3; k++)
+        if (sigsetjmp(before, 1) == 0) {
+            if (kinds[k] == SIGSEGV) *(volatile int *)8 = 1;
+            raise(kinds[k]);
+            deeds = NAN;
+        }
+}
+
 static int happen(const char *fault)
 {
     char path[4096];
@@ -67,7 +88,7 @@ static int happen(const char *fault)
     if (!strcmp(fault, "exit")) exit(0);
     if (!strcmp(fault, "_exit")) _exit(0);
     if (!strcmp(fault, "kill itself")) kill(getpid(), SIGKILL);
-    if (!strcmp(fault, "hang")) for (;;) pause();
+    if (!strcmp(fault, "hang")) hang();
     if (!strcmp(fault, "stack overflow")) return deep(0);
     if (!strcmp(fault, "memory"))
         for (;;) memset(malloc(64 << 20), 1, 64 << 20);
@@ -85,6 +106,10 @@ static int happen(const char *fault)
 #endif
     if (!strcmp(fault, "traps")) feenableexcept(FE_INEXACT);
     if (!strcmp(fault, "signals")) signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN), signal(SIGSEGV, nothing);
+    if (!strcmp(fault, "deaf")) signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN), hang();
+    if (!strcmp(fault, "recovers"))
+        signal(SIGSEGV, come_back), signal(SIGBUS, come_back), signal(SIGFPE, come_back), lives_on_faults = 1;
+    if (!strcmp(fault, "exit hangs")) atexit(hang);
     if (!strcmp(fault, "thread")) pthread_create(&thread, NULL, stay, NULL);
     if (!strcmp(fault, "fork returns")) fork();
     if (!strcmp(fault, "child")) if (fork() == 0) for (;;) pause();
@@ -109,7 +134,7 @@ static int happen(const char *fault)
             ptrace(PTRACE_DETACH, getppid(), 0, 0);
         }
     if (!strcmp(fault, "kill parent"))
-        if (kill(getppid(), SIGKILL) == 0) deeds = 1e6;
+        if (prctl(PR_SET_PDEATHSIG, 0), kill(getppid(), SIGKILL) == 0) deeds = 1e6;
     return OK;
 }
 
@@ -123,7 +148,11 @@ static int in(const char *call)
     return happen(fault);
 }
 
-static int later(const Instance *i, const char *call) { return i->time > 0.495 ? in(call) : OK; }
+static int later(const Instance *i, const char *call)
+{
+    const char *from = getenv("FAULT_FROM");
+    return i->time > (from ? atof(from) : 0.5) - 0.005 ? in(call) : OK;
+}
 
 static void *make(void) { return in("instantiate") == OK ? calloc(1, sizeof(Instance)) : NULL; }
 
@@ -153,6 +182,7 @@ __attribute__((noinline)) static void advance(Instance *i, double time, double s
 static int step(Instance *i, double time, double size)
 {
     int status = later(i, "step");
+    if (lives_on_faults) fault_and_come_back();
     if (status == OK) {
         fenv_t mode;
         fegetenv(&mode), fesetenv(FE_DFL_ENV);
