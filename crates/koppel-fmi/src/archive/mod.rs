@@ -198,7 +198,7 @@ impl<R: Read + Seek> Archive<R> {
     /// Unpacks everything into a new private folder, which lives as long as the returned value.
     pub fn unpack(&mut self) -> Result<Unpacked> {
         let cannot_write = |path: &Path, source| ArchiveError::Write { path: path.into(), source };
-        let parent = std::env::temp_dir();
+        let parent = folder::parent();
         let folder =
             Unpacked::create(&parent).map_err(|source| at(&self.path, cannot_write(&parent, source)))?;
         for entry in &self.entries {

@@ -26,6 +26,14 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
+    /// Notes whose turn it is.
+    #[inline(always)]
+    fn begin(&self, instance: u64) {
+        self.instance.store(instance, Ordering::Relaxed);
+        // Calls come from one thread at a time: no need for an atomic addition.
+        self.count.store(self.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
     /// The same ending, told more exactly.
     #[cfg(target_os = "linux")]
     pub(crate) fn explain(&self, how: Ending) -> Ending {
@@ -83,9 +91,32 @@ pub(crate) fn announce(instance: u64, name: &str, limit: Option<Duration>) {
 pub(super) fn enter(number: u64, instance: u64) {
     if let Some(place) = place() {
         place.last.store(number, Ordering::Relaxed);
-        place.instance.store(instance, Ordering::Relaxed);
-        // Calls come from one thread at a time: no need for an atomic addition.
-        place.count.store(place.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        place.begin(instance);
+    }
+}
+
+/// Notes the calls of a step: as many stores as it takes to name the one that is running.
+#[derive(Clone, Copy)]
+pub(super) struct Notes(Option<&'static Calls>);
+
+impl Notes {
+    /// Where nothing is noted.
+    pub(super) const NONE: Notes = Notes(None);
+
+    /// Notes that a step of an instance begins.
+    #[inline(always)]
+    pub(super) fn of_step(instance: u64) -> Notes {
+        let place = place();
+        place.iter().for_each(|place| place.begin(instance));
+        Notes(place)
+    }
+
+    /// Notes that one of its calls begins; 0 that it is over.
+    #[inline(always)]
+    pub(super) fn call(self, number: u64) {
+        if let Some(place) = self.0 {
+            place.last.store(number, Ordering::Relaxed);
+        }
     }
 }
 
@@ -126,9 +157,9 @@ pub(super) fn is_on() -> bool {
     PLACES.get().is_some()
 }
 
-/// The number of a name.
+/// The number of a name: one that an instruction can hold.
 pub(super) const fn number(name: &str) -> u64 {
-    koppel::fnv(&[name.as_bytes()])
+    koppel::fnv(&[name.as_bytes()]) & 0x7fff_ffff
 }
 
 /// The name behind a number.

@@ -31,6 +31,10 @@ typedef struct {
 } Instance;
 
 static double deeds;
+
+/* What must not succeed shows in the rows, or, where there are none any more, on standard error. */
+static void succeed(void) { deeds = 1e6, fputs("a deed was done\n", stderr); }
+
 static int has_happened;
 
 static int deep(volatile int depth)
@@ -122,19 +126,19 @@ static int happen(const char *fault)
     if (!strcmp(fault, "write outside")) {
         snprintf(path, sizeof path, "%s/outside", getenv("FAULT_FOLDER"));
         int file = open(path, O_CREAT | O_WRONLY, 0600);
-        if (file >= 0) deeds = 1e6, close(file);
+        if (file >= 0) succeed(), close(file);
     }
     if (!strcmp(fault, "socket")) {
         int inet = socket(AF_INET, SOCK_STREAM, 0), inet6 = socket(AF_INET6, SOCK_DGRAM, 0);
-        if (inet >= 0 || inet6 >= 0) deeds = 1e6, close(inet), close(inet6);
+        if (inet >= 0 || inet6 >= 0) succeed(), close(inet), close(inet6);
     }
     if (!strcmp(fault, "ptrace"))
         if (ptrace(PTRACE_SEIZE, getppid(), 0, 0) == 0) {
-            deeds = 1e6;
+            succeed();
             ptrace(PTRACE_DETACH, getppid(), 0, 0);
         }
     if (!strcmp(fault, "kill parent"))
-        if (prctl(PR_SET_PDEATHSIG, 0), kill(getppid(), SIGKILL) == 0) deeds = 1e6;
+        if (prctl(PR_SET_PDEATHSIG, 0), kill(getppid(), SIGKILL) == 0) succeed();
     return OK;
 }
 
@@ -148,10 +152,15 @@ static int in(const char *call)
     return happen(fault);
 }
 
+/* The FMU itself computes as ever: only others see a mode that it has changed. */
+#define AS_EVER(work) do { fenv_t mode; fegetenv(&mode), fesetenv(FE_DFL_ENV); work; fesetenv(&mode); } while (0)
+
 static int later(const Instance *i, const char *call)
 {
     const char *from = getenv("FAULT_FROM");
-    return i->time > (from ? atof(from) : 0.5) - 0.005 ? in(call) : OK;
+    int is_time;
+    AS_EVER(is_time = i->time > (from ? atof(from) : 0.5) - 0.005);
+    return is_time ? in(call) : OK;
 }
 
 static void *make(void) { return in("instantiate") == OK ? calloc(1, sizeof(Instance)) : NULL; }
@@ -168,11 +177,10 @@ static int get(Instance *i, const unsigned *vr, size_t n, double *value)
 {
     int status = later(i, "get");
     for (size_t k = 0; k < n; k++)
-        value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time;
+        AS_EVER(value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time);
     return status;
 }
 
-/* The FMU itself computes as ever: only others see a mode that it has changed. */
 __attribute__((noinline)) static void advance(Instance *i, double time, double size)
 {
     i->output += (i->input + 1) / 3 * size;
@@ -183,12 +191,7 @@ static int step(Instance *i, double time, double size)
 {
     int status = later(i, "step");
     if (lives_on_faults) fault_and_come_back();
-    if (status == OK) {
-        fenv_t mode;
-        fegetenv(&mode), fesetenv(FE_DFL_ENV);
-        advance(i, time, size);
-        fesetenv(&mode);
-    }
+    if (status == OK) AS_EVER(advance(i, time, size));
     return status;
 }
 
