@@ -193,7 +193,7 @@ fn mask(text: &str) -> String {
             _ => (first.len_utf8(), first),
         };
         let fill = |c: char| if c.is_whitespace() { c } else { filler };
-        // Blank lines inside of a string are code.
+        // Blank lines inside a string are code.
         let fill_string = |c: char| if c == '\n' { "s\n".to_owned() } else { fill(c).to_string() };
         let (taken, left) = rest.split_at(length);
         if filler == 's' && length > 1 {

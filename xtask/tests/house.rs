@@ -1,4 +1,4 @@
-//! The inside of rooms: files of `run` import each other in one direction, and the methods of a type stand in few files.
+//! The inside of rooms: files of `run` import each other in one direction, the methods of a type stand in few files, and every file is a module.
 //!
 //! A `mod.rs` that only declares and re-exports is looked through: an import leads to the file that has the name.
 
@@ -211,4 +211,29 @@ fn methods_of_a_type_stand_in_few_files() {
         }
     }
     assert!(split.is_empty(), "methods in more than {MOST_FILES} files:\n{}", split.join("\n"));
+}
+
+#[test]
+fn every_file_is_a_module() {
+    let mut strays = Vec::new();
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let path = folder.unwrap().path();
+        let files = sources(&path.join("src"));
+        for file in files.keys().filter(|file| !file.starts_with("bin/")) {
+            let module = file.trim_end_matches(".rs").trim_end_matches("/mod");
+            let (folder, name) = module.rsplit_once('/').unwrap_or(("", module));
+            let parents = match folder {
+                "" => ["lib.rs".to_owned(), "main.rs".to_owned()],
+                _ => [format!("{folder}.rs"), format!("{folder}/mod.rs")],
+            };
+            let declares = |text: &String| {
+                text.lines().any(|line| line.trim_end_matches(';').ends_with(&format!("mod {name}")))
+            };
+            let is_root = ["lib", "main"].contains(&module);
+            if !is_root && !parents.iter().any(|parent| files.get(parent).is_some_and(declares)) {
+                strays.push(format!("{}/{file}", path.display()));
+            }
+        }
+    }
+    assert!(strays.is_empty(), "no module declares\n{}", strays.join("\n"));
 }

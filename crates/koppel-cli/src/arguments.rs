@@ -24,7 +24,7 @@ pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
 pub(crate) use tune::{Kept, TuneArguments};
 
-/// Co-simulation: runs coupled subsystems with their own solvers that exchange values at communication points.
+/// Co-simulation: couples subsystems that have their own solvers and exchange values at communication points.
 #[derive(Debug, Parser)]
 #[command(name = "koppel", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Arguments {
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// Analyses a system without running it: stable steps, predicted error, feed-through, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
-    /// Searches step, method, order of subsystems and method parameters for the best trade-offs; writes one into the file.
+    /// Searches step, method, order of subsystems and method parameters for the best trade-offs and writes one into the file.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Box<TuneArguments>),
     /// Probes each subsystem alone, shows the identified models and caches them for later runs.
@@ -189,7 +189,7 @@ pub(crate) struct RunArguments {
     /// Lists every setting `auto` considered and why it was rejected.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Runs a second time at half the step; the certificate takes the error from it.
+    /// Also runs the system at half the step; the certificate estimates the error from the difference.
     #[arg(long, conflicts_with = "no_certificate")]
     pub(crate) second_run: bool,
     #[command(flatten)]
@@ -202,7 +202,7 @@ pub(crate) struct RunArguments {
 fn coupling_help() -> String {
     let names: Vec<&str> = koppel::coupling::methods().into_iter().map(|info| info.name).collect();
     format!(
-        "A method ({}), `auto`, which chooses one (the default), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them",
+        "A method ({}), `auto`, which chooses one (the default), or an inline table of a method (or of `mixed`) with its settings; docs/couplings.md lists them",
         names.join(", ")
     )
 }
@@ -211,7 +211,7 @@ fn coupling_help() -> String {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
-    /// Communication step, in s; `auto` chooses one, `{ at_most = H }` one with a row every H.
+    /// Communication step, in s; `auto` chooses one; `{ at_most = H }` chooses a fraction of H and records a row every H.
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub(crate) step: Option<String>,
     /// Stop time, in s.
@@ -219,10 +219,10 @@ pub(crate) struct SettingArguments {
     pub(crate) stop: Option<String>,
     #[arg(long, value_name = "C", help = coupling_help())]
     pub(crate) coupling: Option<String>,
-    /// parallel, sequence, or a list of subsystems or of groups of them.
+    /// `parallel`, `sequence`, or a list of subsystems or of groups of them.
     #[arg(long, value_name = "S")]
     pub(crate) schedule: Option<String>,
-    /// When feed-through outputs are read.
+    /// When outputs with feed-through are read: with the inputs of the same instant, or with those of the finished step.
     #[arg(long, value_parser = PossibleValuesParser::new(["fresh", "stale"]))]
     pub(crate) reading: Option<String>,
     /// Shape of inputs given as one value per step.
@@ -243,13 +243,13 @@ pub(crate) struct SettingArguments {
     /// A parameter, start value or other key, such as left.m=12; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Use of several threads: where they save time, never, or always.
+    /// Whether stages use several threads: where they save time, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
     /// Runs each FMU in its own process, so that a crash affects nothing else (Linux).
     #[arg(long)]
     pub(crate) isolate: bool,
-    /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
+    /// With --isolate or isolate = true: longest time for one call of an FMU, in s.
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) step_timeout: Option<String>,
 }
@@ -269,7 +269,7 @@ pub(crate) struct SessionArguments {
     /// Writes one self-contained HTML page with summary, settings and plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Writes the coupling's models of the subsystems at the end, for model = { file = "FILE" } of another run.
+    /// Writes the coupling's models of the subsystems at the end; another run can use them with model = { file = "FILE" }.
     #[arg(long, value_name = "FILE")]
     pub(crate) save_models: Option<PathBuf>,
     /// Prints the summary as one JSON document on standard output.
@@ -362,7 +362,7 @@ pub(crate) struct ResumeArguments {
 pub(crate) struct RecoverArguments {
     /// The file that ends in .part.
     pub(crate) part: PathBuf,
-    /// The result file to make [default: the name without .part].
+    /// The result file to write [default: the name without .part].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -390,7 +390,7 @@ pub(crate) enum SspCommand {
         /// Version of the standard: 1 for SSP 1.0, 2 for SSP 2.0.
         #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["1", "2"]))]
         ssp: String,
-        /// Replaces a file that exists.
+        /// Replaces an existing file.
         #[arg(long)]
         force: bool,
     },
@@ -399,7 +399,7 @@ pub(crate) enum SspCommand {
 /// Arguments of `koppel models`.
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArguments {
-    /// A model or an example system.
+    /// A built-in model or an example system.
     pub(crate) name: Option<String>,
     /// Prints a system file that uses it.
     #[arg(long, requires = "name")]
@@ -421,7 +421,7 @@ pub(crate) struct NewArguments {
     /// The file to write [default: NAME.toml].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replaces a file that exists.
+    /// Replaces an existing file.
     #[arg(long)]
     pub(crate) force: bool,
     /// Lists the example systems.

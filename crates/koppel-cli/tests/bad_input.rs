@@ -387,7 +387,7 @@ fn heads(said: &Said) -> Vec<&str> {
     said.err.lines().filter_map(|line| line.strip_prefix("error: ")).collect()
 }
 
-/// Each mistake inside of one table is told; what may follow from another one is not.
+/// Each mistake inside one table is told; what may follow from another one is not.
 #[test]
 fn several_mistakes_in_one_table() {
     let coupling = "coupling = { method = \"prestep\", error_steps = \"few\", modle = 1, model = { identify = \"rls\", N = 0.5, forgettin = 1 } }";

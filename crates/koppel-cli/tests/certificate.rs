@@ -25,7 +25,7 @@ fn a_verdict_for_people_programs_and_ci() {
     assert_eq!(beside["notes"][0]["koppel"]["extra"]["certificate"]["verdict"], "trusted");
     let said = folder.run(&["run", "system.toml", "--step", "1e-2", "--require", "trusted"]);
     assert_eq!(said.code, Some(3), "{}\n{}", said.out, said.err);
-    said.errs_with(&["error: --require trusted: its mean error is about"]);
+    said.errs_with(&["error: --require trusted: mean error about"]);
     let certificate = report(&folder, &["--step", "1e-2"]);
     assert_eq!(certificate["verdict"], "wrong");
     assert_eq!(certificate["evidence"], "linear-model");

@@ -97,7 +97,7 @@ fn wrong_wishes_get_one_message() {
     let folder = Folder::with(SYSTEM);
     for (arguments, parts) in [
         (&["--error", "0"][..], &["--error 0", "0.05"][..]),
-        (&["--error", "5"], &["--error 5", "below 1, such as 0.05 for 5 %"]),
+        (&["--error", "5"], &["--error 5", "between 0 and 1, such as 0.05 for 5 %"]),
         (&["--vary", "100"], &["--vary 100", "below 100"]),
         (&["--map", "missing/map.svg"], &["missing"]),
         (&["--map", "system.toml"], &["system.toml"]),

@@ -136,7 +136,7 @@ fn help_has_examples_and_exit_codes() {
         folder.succeed(&[command, "--help"]).says(&["Examples:", &format!("koppel {command}")]);
     }
     folder.succeed(&["help", "exit-codes"]).says(&["Exit codes:"]);
-    folder.succeed(&["exit-codes"]).says(&["2  bad input"]);
+    folder.succeed(&["exit-codes"]).says(&["2  invalid input"]);
     folder.succeed(&["--version"]).says(&[env!("CARGO_PKG_VERSION")]);
 }
 

@@ -100,7 +100,7 @@ fn wishes_that_cannot_be_met_get_one_message() {
     refused(&["mass", "--fmi", "4"], &["4"]);
     refused(&["system.toml", "--solver", "exact"], &["--set SUBSYSTEM.solver"]);
     refused(&["system.toml", "--set", "left.mass=1"], &["left.mass"]);
-    refused(&["system.toml", "--set", "run.record=left.m"], &["none of its outputs is recorded"]);
+    refused(&["system.toml", "--set", "run.record=left.m"], &["none of them is recorded"]);
     folder.write("broken.toml", &SYSTEM.replace("stop = 0.1", "stpo = 0.1"));
     refused(&["broken.toml"], &["broken.toml:4:1", "stpo"]);
     folder.write("outer.toml", &importing("gone.fmu"));
@@ -292,7 +292,7 @@ fn an_fmu_inside_ends_the_simulation_outside() {
     }
 }
 
-/// The importer repeats each step from its begin: what was before may be forgotten, inside as outside.
+/// The importer repeats each step from its start: what was before may be forgotten, inside as outside.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn an_fmu_inside_may_forget_what_its_importer_will_not_restore() {
@@ -342,7 +342,7 @@ fn units_of_an_fmu_inside_keep_their_meaning() {
         );
         folder.succeed(&["run", "outer.toml", "--out", "out.csv", "--accept-unstable"]);
         let (given, force) = (folder.column("out.csv", "all.part.F"), folder.column("out.csv", "spring.F"));
-        // What it is given over a step is what was there at its begin.
+        // What it is given over a step is what was there at its start.
         let pairs: Vec<(f64, f64)> = force.iter().copied().zip(given[1..].iter().copied()).collect();
         assert!(pairs.iter().any(|(force, _)| force.abs() > 1.0), "{pairs:?}");
         for (force, given) in pairs {

@@ -273,8 +273,8 @@ fn filtered_loops_are_forecast() {
 }
 
 #[test]
-fn iteration_without_loops_is_told() {
+fn iteration_without_loops_is_noted() {
     let folder = Folder::with(&std::fs::read_to_string(examples().join("control-loop.toml")).unwrap());
     let said = folder.succeed(&["run", "system.toml", "--set", "run.iteration=outputs"]);
-    assert!(said.err.contains("`iteration` does nothing"), "{}", said.err);
+    assert!(said.err.contains("`iteration` has no effect"), "{}", said.err);
 }

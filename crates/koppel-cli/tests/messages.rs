@@ -119,7 +119,7 @@ fn arrays_texts_and_clocks_are_connected_like_numbers() {
     assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
 }
 
-/// `ramp` falls back to 0 when it reaches 1, inside of a step; the other FMU is interpolated there.
+/// `ramp` falls back to 0 when it reaches 1, inside a step; the other FMU is interpolated there.
 #[test]
 fn events_become_rows_where_asked() {
     let folder = folder(&system("", ""));

@@ -95,7 +95,7 @@ fn the_summary_says_which_models_are_bad() {
     let full = run("{ method = \"prestep\", constant = \"none\" }");
     full.says(&[
         "`helicopter` is doubtful",
-        "surrogate, for 8 states",
+        "surrogate for 8 states",
         "no threshold is set: leave step 3 out",
     ]);
     let modified = run("{ method = \"prestep\", constant = \"none\", modified = true }");

@@ -112,10 +112,10 @@ fn what_is_kept_stays() {
 fn every_bad_option_says_what_is_wanted() {
     let (folder, text) = copied("two-mass.toml");
     let cases: &[(&[&str], &[&str])] = &[
-        (&["--error", "0"], &["--error", "above zero"]),
-        (&["--error", "-1"], &["--error", "above zero"]),
-        (&["--error", "5"], &["--error", "below 1, such as 0.05 for 5 %"]),
-        (&["--error", "some"], &["--error", "above zero"]),
+        (&["--error", "0"], &["--error", "between 0 and 1"]),
+        (&["--error", "-1"], &["--error", "between 0 and 1"]),
+        (&["--error", "5"], &["--error", "between 0 and 1, such as 0.05 for 5 %"]),
+        (&["--error", "some"], &["--error", "between 0 and 1"]),
         (&["--objectives", "radius,speed"], &["speed", "consistency"]),
         (&["--methods", "zoh,relaxt"], &["relaxt", "relaxed"]),
         (&["--methods", "mixed"], &["mixed", "relaxed"]),

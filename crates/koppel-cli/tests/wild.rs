@@ -328,7 +328,7 @@ fn tables_drive_parameters_and_discrete_inputs() {
     folder.succeed(&run);
     assert_eq!(folder.column("out.csv", "body.x"), driven_position);
     folder.write("system.toml", &driven("table.csv", &[("m", "c")], ""));
-    folder.run(&["run", "system.toml"]).errs_with(&["`body.m`", "fixed", "tunable"]);
+    folder.run(&["run", "system.toml"]).errs_with(&["`body.m`", "cannot change during the run", "tunable"]);
 }
 
 /// An FMU with steps of one size takes a table whose rows lie between its steps.

@@ -254,7 +254,7 @@ fn co_simulation_with_listed_states_gives_its_equations() {
 fn wrong_derivatives_of_co_simulation_are_found() {
     let cases = [
         ("-DLIE_DERIVATIVE", "that of derivative 2 of the states by `F` is 5.50000e-1"),
-        ("-DLIE_STIFFNESS", "derivative 2 of the states with the states that `F` moves"),
+        ("-DLIE_STIFFNESS", "derivative 2 of the states with the states that `F` excites"),
     ];
     for (lie, complaint) in cases {
         let fmu = TestFmu::new("mass2.c", &listed(), &[lie]);

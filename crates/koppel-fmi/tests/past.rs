@@ -1,7 +1,7 @@
 //! What FMUs are told about their past: `noSetFMUStatePriorToCurrentPoint`.
 //!
 //! The FMUs note every step with the flag it got, and every state they are given back. A step that got true must never be
-//! followed by a state from before its begin; and false is for those steps only which need it.
+//! followed by a state from before its start; and false is for those steps only which need it.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(dead_code, reason = "what the tests share is not all used here")]
@@ -17,7 +17,7 @@ use exchange::{ALL, OSCILLATOR};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::Trajectory;
 use koppel::run::{
-    AccelerationKind, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig, RunState,
+    AccelerationKind, Flow, IterationConfig, IterationKind, OnNonConvergence, Run, RunConfig, RunState,
 };
 use koppel::system::{Connection, Horizon, Subsystem, System, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -82,7 +82,7 @@ fn foh() -> CouplingConfig {
     CouplingConfig::foh(StartUp::default())
 }
 
-fn iterated(otherwise: Otherwise, max_iterations: u32) -> Option<IterationConfig> {
+fn iterated(otherwise: OnNonConvergence, max_iterations: u32) -> Option<IterationConfig> {
     let usual = IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint);
     Some(IterationConfig { otherwise, max_iterations, ..usual })
 }
@@ -144,7 +144,7 @@ fn steps_that_are_not_repeated_may_forget_the_past() {
 #[test]
 fn a_step_that_is_repeated_from_its_begin_may_forget_what_was_before() {
     for version in [2, 3] {
-        let iteration = iterated(Otherwise::Stop, 50);
+        let iteration = iterated(OnNonConvergence::Stop, 50);
         let notes = run(pair(version, 1), &RunConfig { iteration, ..RunConfig::new(2.0, STEP) });
         assert!(restored(&notes) > 20 && held(&notes).is_empty(), "{notes:?}");
     }
@@ -153,7 +153,7 @@ fn a_step_that_is_repeated_from_its_begin_may_forget_what_was_before() {
 #[test]
 fn sub_steps_of_a_step_that_is_repeated_may_not() {
     for version in [2, 3] {
-        let (iteration, coupling) = (iterated(Otherwise::Stop, 50), foh());
+        let (iteration, coupling) = (iterated(OnNonConvergence::Stop, 50), foh());
         let notes = run(pair(version, 4), &RunConfig { iteration, coupling, ..RunConfig::new(2.0, STEP) });
         let held = held(&notes);
         let inner = notes
@@ -168,7 +168,7 @@ fn sub_steps_of_a_step_that_is_repeated_may_not() {
 #[test]
 fn halves_of_a_step_may_forget_what_was_before_them() {
     for version in [2, 3] {
-        let mut iteration = iterated(Otherwise::Halve, 2);
+        let mut iteration = iterated(OnNonConvergence::Halve, 2);
         iteration.iter_mut().for_each(|iteration| iteration.tolerance = 1e-6);
         let notes = run(pair(version, 1), &RunConfig { iteration, ..RunConfig::new(0.5, STEP) });
         let halves = notes
@@ -231,8 +231,10 @@ fn steps_of_a_solver_may_forget_the_past_unless_they_are_repeated() {
     };
     let notes = run(system(), &RunConfig::new(2.0, STEP));
     assert!(notes.len() >= 20 && held(&notes).is_empty(), "{notes:?}");
-    let notes =
-        run(system(), &RunConfig { iteration: iterated(Otherwise::Stop, 50), ..RunConfig::new(2.0, STEP) });
+    let notes = run(
+        system(),
+        &RunConfig { iteration: iterated(OnNonConvergence::Stop, 50), ..RunConfig::new(2.0, STEP) },
+    );
     assert!(restored(&notes) > 20 && held(&notes).len() > 20, "{notes:?}");
 }
 

@@ -140,7 +140,7 @@ fn inputs_are_moved_one_by_one_and_steps_refined_before_anything_is_accused() {
     caught(
         &TestFmu::new("gain2.c", &one, &["-DDIFFERENCE"]),
         C::Dependencies,
-        "`y` changes with `w` at once",
+        "`y` changes with `w` at the same instant",
     );
 }
 
@@ -163,14 +163,14 @@ fn lies_of_co_simulation_fmus_are_caught() {
         C::DirectionalDerivatives,
         "d `a` / d `F` is 1.1, but differences give 1",
     );
-    caught(&two("-DLIE_SLOPES"), C::InputDerivatives, "moves `");
+    caught(&two("-DLIE_SLOPES"), C::InputDerivatives, "changes `");
     noted(&three("-DLIE_UPDATE"), C::IntermediateUpdate, "never asks");
     let refusing = TestFmu::new("mass2.c", &fed2(), &["-DREFUSE_SLOPES=1", "-DREFUSAL=3"]);
     caught(&refusing, C::InputDerivatives, "fmi2SetRealInputDerivatives returned error");
     caught(&three("-DREFUSAL=3"), C::IntermediateUpdate, "fmi3SetFloat64 returned error");
     let undeclared = fed2()
         .replace("<Unknown index=\"7\" dependencies=\"1\"/>", "<Unknown index=\"7\" dependencies=\"\"/>");
-    caught(&TestFmu::two(&undeclared), C::Dependencies, "`a` changes with `F` at once");
+    caught(&TestFmu::two(&undeclared), C::Dependencies, "`a` changes with `F` at the same instant");
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub(crate) const TERMS: usize = koppel::signal::external::COEFFICIENTS;
 /// Points inside a step at which inputs are asked for.
 pub(crate) const NODES: usize = 4;
 
-/// u(τ) = Σ_j c_j τ^j, τ counted from the begin of the step.
+/// u(τ) = Σ_j c_j τ^j, τ counted from the start of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Polynomial {
     pub(crate) coefficients: [f64; TERMS],
@@ -21,12 +21,12 @@ impl Polynomial {
         polynomial
     }
 
-    /// Value at the begin of the step.
+    /// Value at the start of the step.
     pub(crate) fn now(&self) -> f64 {
         self.coefficients[0]
     }
 
-    /// Derivative of one order at the begin of the step.
+    /// Derivative of one order at the start of the step.
     pub(crate) fn set_derivative(&mut self, order: usize, value: f64) {
         let factorial: f64 = (1..=order).map(|n| n as f64).product();
         self.coefficients[order] = value / factorial;
@@ -40,7 +40,7 @@ impl Polynomial {
         self.coefficients[..self.terms()].iter().rev().fold(0.0, |sum, c| sum * tau + c)
     }
 
-    /// The cubic through values at the begin, at one and two thirds, and at the end of a step (Newton's forward
+    /// The cubic through values at the start, at one and two thirds, and at the end of a step (Newton's forward
     /// differences; a difference of exactly zero stays one, so a constant stays a constant).
     pub(crate) fn through(values: [f64; NODES], size: f64) -> Self {
         let [a, b, c, d] = values;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use koppel::analysis::{Certificate, Forecast, ForecastOptions};
 use koppel::run::{Flow, Run, Statistics};
 use koppel_fmi::isolate::{self, Worker};
-use koppel_session::{Kind, Remark, Session, Start};
+use koppel_session::{Kind, Remark, RunOptions, Session};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -102,11 +102,11 @@ impl System {
         }
         let mut look = Look { progress, last: Instant::now(), raised: None };
         let mut session = self.heard(py)?;
-        let start = Start {
+        let start = RunOptions {
             is_certified: certificate,
             has_second_run: second_run,
             accepts_unstable: accept_unstable,
-            ..Start::default()
+            ..RunOptions::default()
         };
         let remarks = Mutex::new(Vec::new());
         let ran = py.detach(|| run(&mut session, start, &remarks, &mut look));
@@ -153,7 +153,7 @@ impl System {
             let mut run = run?;
             remarks.extend(run.remarks());
             session.excite_unknown(&mut run, &|_| {})?;
-            let copy = || session.copy_to_walk();
+            let copy = || session.copy_to_simulate();
             let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
             let forecast = Forecast::of(&mut run, &session.spec.run, &options);
             remarks.extend(session.fmus.warnings());
@@ -182,7 +182,7 @@ struct Ran {
 
 fn run(
     session: &mut Session,
-    start: Start<'_>,
+    start: RunOptions<'_>,
     remarks: &Mutex<Vec<Remark>>,
     look: &mut Look,
 ) -> koppel_session::Result<Ran> {

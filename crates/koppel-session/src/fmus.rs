@@ -7,7 +7,7 @@ use std::sync::Arc;
 use koppel::diagnostic::Remark;
 use koppel::run::Reading;
 use koppel::system::System;
-use koppel::workbench::Spared;
+use koppel::workbench::NotProbed;
 
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, Without};
@@ -123,7 +123,7 @@ impl Fmus {
     }
 
     /// Subsystems that are not to be tried at all, and why.
-    pub(crate) fn refused(&self, spec: &SystemSpec) -> Vec<Spared> {
+    pub(crate) fn refused(&self, spec: &SystemSpec) -> Vec<NotProbed> {
         let mut refused = spared(spec);
         if let Ok(system) = self.build(spec, Purpose::Check) {
             let reason = |id: usize| {
@@ -139,7 +139,7 @@ impl Fmus {
 }
 
 /// Subsystems that are not to be excited, and why.
-pub(crate) fn spared(spec: &SystemSpec) -> Vec<Spared> {
+pub(crate) fn spared(spec: &SystemSpec) -> Vec<NotProbed> {
     let spared = spec.subsystems().iter().filter(|one| one.probe == Some(false));
     spared.map(|one| (one.name.clone(), "it has probe = false".to_owned())).collect()
 }

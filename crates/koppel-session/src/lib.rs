@@ -52,7 +52,7 @@ pub use koppel_io::{Error, Result, number};
 pub use log::FmuLog;
 pub use monolith::{MONOLITH, monolith};
 pub use remark::{Kind, RemarkSink};
-pub use run::{PreparedRun, Start};
+pub use run::{PreparedRun, RunOptions};
 
 /// A system that is ready to be run, and what its runs share.
 #[derive(Clone, Debug)]

@@ -232,7 +232,7 @@ impl ProbeStore for ProbeCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use koppel::identify::Asked;
+    use koppel::identify::QuestionKind;
 
     fn question(size: f64) -> Question {
         Question {
@@ -245,7 +245,7 @@ mod tests {
             rest: vec![0.1, -0.0],
             outputs: vec![f64::NAN],
             inputs: vec![0],
-            asked: Asked::Moves(vec![1.0]),
+            asked: QuestionKind::Moves(vec![1.0]),
         }
     }
 
@@ -266,7 +266,7 @@ mod tests {
             Question { nodes: 11, ..question(0.1) },
             Question { rest: vec![0.1, 0.0], ..question(0.1) },
             Question { revision: 2, ..question(0.1) },
-            Question { asked: Asked::AtRest, ..question(0.1) },
+            Question { asked: QuestionKind::AtRest, ..question(0.1) },
         ] {
             assert_eq!(cache.recall(&other), None, "{other:?}");
         }

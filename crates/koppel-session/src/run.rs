@@ -1,4 +1,4 @@
-//! A run that is ready: guarded, watched, certified.
+//! A prepared run: guarded against loops that are not zero-stable, watched, certified.
 
 use std::cell::RefCell;
 
@@ -19,22 +19,22 @@ use crate::{RemarkSink, Result, Session, choose, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
-    /// Its error is estimated while it goes on.
+pub struct RunOptions<'a> {
+    /// Whether its error is estimated during the run.
     pub is_certified: bool,
-    /// The certificate comes from a second run at half the step.
+    /// Whether the certificate uses a second run at half the step.
     pub has_second_run: bool,
-    /// It begins even if a loop is not zero-stable.
+    /// Whether it starts even if a loop is not zero-stable.
     pub accepts_unstable: bool,
-    /// A warning is given before a run that will go wrong, where that costs little.
+    /// Whether to warn before a run that will go wrong, if that can be determined at little cost.
     pub looks_ahead: bool,
-    /// Where it goes on, if it was under way.
+    /// The saved state from which it continues, if any.
     pub from: Option<&'a RunState>,
 }
 
-impl Default for Start<'_> {
+impl Default for RunOptions<'_> {
     fn default() -> Self {
-        Start {
+        RunOptions {
             is_certified: true,
             has_second_run: false,
             accepts_unstable: false,
@@ -53,13 +53,13 @@ pub struct PreparedRun {
 }
 
 impl Session {
-    /// Builds the system, each FMU once, brings it to its start, and refuses a run with a loop that is not zero-stable.
-    /// What is open is chosen first.
+    /// Chooses open settings, builds the system with one instance of each FMU, brings it to its start, and refuses a run with a
+    /// loop that is not zero-stable.
     ///
     /// # Errors
     ///
     /// If the parts do not fit together, no consistent start is found, or a loop is not zero-stable.
-    pub fn start(&mut self, start: Start<'_>, sink: RemarkSink<'_>) -> Result<PreparedRun> {
+    pub fn start(&mut self, options: RunOptions<'_>, sink: RemarkSink<'_>) -> Result<PreparedRun> {
         self.choose(&|_| {}, sink)?;
         let filters = self.choose_filters()?;
         let run = self.build_run();
@@ -71,18 +71,18 @@ impl Session {
             warn(sink, "`iteration` has no effect: there is no loop of that kind (see `koppel check`)");
         }
         filters.iter().for_each(|choice| note(sink, choice.words()));
-        let second = if start.has_second_run { Some(self.second()?) } else { None };
+        let second = if options.has_second_run { Some(self.half_step_run()?) } else { None };
         let engine = |error| Box::new(crate::Error::Engine(error));
-        if let Some(state) = start.from {
+        if let Some(state) = options.from {
             run.restore(state).map_err(engine)?;
         }
-        let guard = Guard::new(&mut run, self, start.accepts_unstable, sink).map_err(engine)?;
+        let guard = Guard::new(&mut run, self, options.accepts_unstable, sink).map_err(engine)?;
         // FMUs would have to be called.
         let is_known = run.network().is_linear() || self.spec.fmus().is_empty();
-        if start.looks_ahead && start.from.is_none() && !start.accepts_unstable && is_known {
+        if options.looks_ahead && options.from.is_none() && !options.accepts_unstable && is_known {
             outlook::warn(&mut run, config, sink);
         }
-        let mut certifier = start.is_certified.then(|| Certifier::new(&mut run));
+        let mut certifier = options.is_certified.then(|| Certifier::new(&mut run));
         if let Some(second) = second {
             let with = |alone: Certifier| alone.with_second_run(&run, second);
             certifier = certifier.map(with).transpose().map_err(engine)?;
@@ -137,10 +137,10 @@ impl Session {
         copy.build_run()
     }
 
-    /// Another run like this one, at its start, to be walked and thrown away; nothing if a subsystem has `probe = false`, or it cannot
-    /// be started.
+    /// A copy of this run at its start, to be simulated and dropped; `None` if a subsystem has `probe = false` or cannot be started
+    /// a second time.
     #[must_use]
-    pub fn copy_to_walk(&self) -> Option<Run> {
+    pub fn copy_to_simulate(&self) -> Option<Run> {
         if spared(&self.spec).is_empty() { self.copy(&self.spec.run).ok() } else { None }
     }
 
@@ -171,7 +171,7 @@ impl Session {
     }
 
     /// The same run at half the step.
-    fn second(&self) -> Result<Run> {
+    fn half_step_run(&self) -> Result<Run> {
         // Its FMUs say what those of the run say.
         let mut half = Session { fmus: self.fmus.of_copies(), ..self.clone() };
         half.spec.run.step /= 2.0;
@@ -211,7 +211,7 @@ impl PreparedRun {
         ending
     }
 
-    /// How good the run was. A run that failed is wrong, whatever its error was until then.
+    /// The certificate of the run. A run that failed is `wrong`, whatever its error was until then.
     #[must_use]
     pub fn certificate(&self, is_whole: bool) -> Option<Certificate> {
         let found = self.certifier.as_ref()?.certificate(&self.run);

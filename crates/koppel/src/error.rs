@@ -62,7 +62,7 @@ pub enum Error {
     NotFinite { place: String, value: f64 },
 
     #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {at} s{}", .inputs.words(), at = Seconds(*.time))]
-    BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: InputsThen },
+    BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: LastInputs },
 
     #[error(
         "`{output}` is about {value} at t = {at} s, more than a floating-point number holds exactly, and it is {used}", at = Seconds(*.time))]
@@ -192,39 +192,39 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The inputs under which a variable became something that is no number.
+/// The last inputs of a subsystem before one of its variables became infinite or NaN.
 #[derive(Clone, Debug, PartialEq)]
-pub enum InputsThen {
-    /// Nobody looked.
+pub enum LastInputs {
+    /// Not determined yet.
     Unknown,
     /// All were finite; the largest of them, if there is any.
     Finite(Option<(String, f64)>),
-    /// This one was not.
+    /// This one was not finite.
     NotFinite(String),
 }
 
 /// Inputs beyond this have grown: an unstable coupling is to blame, not what the subsystem makes of them.
 const GROWN: f64 = 1e9;
 
-impl InputsThen {
-    /// True if they are such as a subsystem must be able to bear.
+impl LastInputs {
+    /// True if a subsystem should be able to handle them.
     fn are_ordinary(&self) -> bool {
         match self {
-            InputsThen::Finite(largest) => largest.as_ref().is_none_or(|(_, value)| value.abs() < GROWN),
-            InputsThen::NotFinite(_) | InputsThen::Unknown => false,
+            LastInputs::Finite(largest) => largest.as_ref().is_none_or(|(_, value)| value.abs() < GROWN),
+            LastInputs::NotFinite(_) | LastInputs::Unknown => false,
         }
     }
 
     fn words(&self) -> String {
         match self {
-            InputsThen::Unknown => String::new(),
-            InputsThen::Finite(None) => ", though it has no inputs".into(),
-            InputsThen::Finite(Some((name, value))) => {
+            LastInputs::Unknown => String::new(),
+            LastInputs::Finite(None) => ", though it has no inputs".into(),
+            LastInputs::Finite(Some((name, value))) => {
                 let which =
                     if self.are_ordinary() { "from finite inputs" } else { "from inputs that have grown" };
                 format!(", {which} (largest: `{name}` = {})", short(*value))
             }
-            InputsThen::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
+            LastInputs::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
         }
     }
 }

@@ -108,7 +108,7 @@ fn the_run_follows_its_equations() {
     }
 }
 
-/// In the first step that models are trusted with, δ follows from ε at its begin, (2.57) with δ = 0 before.
+/// In the first step that models are trusted with, δ follows from ε at its start, (2.57) with δ = 0 before.
 #[test]
 fn the_first_trusted_step_knows_the_distance_before_it() {
     let lags = [Lag { a: 2.0, b: 3.0, x0: 5.0 }, Lag { a: 0.7, b: 1.5, x0: -1.0 }];
@@ -124,7 +124,7 @@ fn the_first_trusted_step_knows_the_distance_before_it() {
     let [[a1, u1], [a2, u2]] = lags.map(|lag| lag.discrete(h));
     let open = Matrix::from_slice(2, 2, &[1.0, -u1 * GAINS[0], -u2 * GAINS[1], 1.0]);
     let y = |k: usize| [seen[0][k], seen[1][k]];
-    // Until then inputs were what had arrived at the begin of the step.
+    // Until then inputs were what had arrived at the start of the step.
     let (now, before) = (y(first), y(first - 1));
     let right = [u1 * GAINS[0] * (now[1] - before[1]), u2 * GAINS[1] * (now[0] - before[0])];
     let delta = solve(&open, &Matrix::from_slice(2, 1, &right)).unwrap();

@@ -56,7 +56,7 @@ impl Coupling for Lines {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, _: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, _: &Samples) -> Result<()> {
         for input in view.graph.inputs_of(subsystem).filter(|input| !view.graph.is_free(*input)) {
             // The step may be longer than the run's if the subsystem is slow.
             let (begin, end) = (view.given(input, 0.0), view.applied[input]);

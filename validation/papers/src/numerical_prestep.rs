@@ -323,7 +323,7 @@ impl Coupling for Run {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         let range = view.graph.outputs_of(subsystem);
         let (last, times) = (samples.times().len().saturating_sub(1), self.inside.len() - 1);
         for (node, outputs) in self.inside.iter_mut().enumerate() {

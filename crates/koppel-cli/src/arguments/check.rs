@@ -43,11 +43,11 @@ pub(crate) struct CheckArguments {
     /// Prints the findings as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draws the system, its loops in red (SVG).
+    /// Draws the system with its loops in red (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<PathBuf>,
     /// Error target, relative to the range of each output, for the recommended steps.
-    #[arg(long, value_name = "PART", default_value_t = 0.05)]
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.05)]
     pub(crate) error: f64,
     /// Varies every parameter by this percentage and reports whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
@@ -58,7 +58,7 @@ pub(crate) struct CheckArguments {
     /// Draws the stable steps of every method (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
-    /// Judges a system of two subsystems over frequency: margin, small gain, passivity, for its coupling and the usual ones.
+    /// Judges a system of two subsystems over frequency (margin, small gain, passivity) under its coupling and the usual ones.
     #[arg(long)]
     pub(crate) frequency: bool,
     /// Draws the loop transfer of each coupling near the critical point (SVG).

@@ -29,14 +29,14 @@ pub(crate) enum FmuCommand {
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
         #[arg(long, value_name = "H", allow_hyphen_values = true, value_parser = positive)]
         step: Option<f64>,
-        /// Time limit of the plain steps at the start of each trial, in s; the rest may take 50 times their time, and at least 5 s.
+        /// Time limit for the plain steps at the start of each trial, in s; the rest may take 50 times as long, and at least 5 s.
         #[arg(long, value_name = "SECONDS", default_value = "60", allow_hyphen_values = true, value_parser = positive)]
         timeout: f64,
         /// Prints the findings as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Writes a built-in model, or a whole system with its coupling inside, as FMU.
+    /// Writes a built-in model, or a whole system with its coupling, as an FMU.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
 }
@@ -57,7 +57,7 @@ pub(crate) struct ExportArguments {
     /// The FMU to write [default: NAME.fmu].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replaces a file that exists.
+    /// Replaces an existing file.
     #[arg(long)]
     pub(crate) force: bool,
     /// Version of FMI.
@@ -75,7 +75,7 @@ pub(crate) struct ExportArguments {
     /// Solver of the model in co-simulation: a name, or an inline table with its settings.
     #[arg(long, value_name = "S")]
     pub(crate) solver: Option<String>,
-    /// The library that becomes the FMU's binary [default: the one built with koppel; `cargo install` brings none].
+    /// The library that becomes the FMU's binary [default: the one built with koppel; `cargo install` does not include it].
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
 }

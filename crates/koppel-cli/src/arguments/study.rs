@@ -12,7 +12,7 @@ Examples:
   koppel study study.toml --dry-run            how many runs, which factors and measures
   koppel study study.toml --shard 3/10         every tenth run, from the third on
   koppel study merge part-1 part-2 -o whole    merges the folders of parts
-  koppel study analyse whole                   tables, pictures and the page again
+  koppel study analyse whole                   repeats the analyses: tables, pictures, page
   koppel study jobs study.toml --shards 10 --for slurm > study.sh
 
 The same command continues an interrupted study.";
@@ -26,16 +26,16 @@ pub(crate) struct StudyArguments {
     /// The study file (.toml).
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Folder for results [default: named after the study file, for a part with -shard-K-of-N].
+    /// Folder for results [default: named after the study file; for a part, followed by -shard-K-of-N].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Number of parallel runs [default: all cores].
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Makes only part K of N.
+    /// Runs only part K of N.
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Also runs a study that takes more than a day or ten million runs.
+    /// Runs a study even if it takes more than a day or has more than ten million runs.
     #[arg(long)]
     pub(crate) accept_large: bool,
     /// Checks everything and shows what would be run.
@@ -61,7 +61,7 @@ pub(crate) enum StudyCommand {
         #[arg(long, short, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Writes tables, pictures and the page of a study again.
+    /// Repeats the analyses of a study: tables, pictures and the page.
     Analyse {
         /// The folder of a study, complete or not.
         folder: PathBuf,
@@ -73,10 +73,10 @@ pub(crate) enum StudyCommand {
         /// Number of parts.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         shards: u64,
-        /// The scheduler that starts them.
+        /// The scheduler that runs the parts.
         #[arg(long = "for", value_name = "SCHEDULER", value_parser = PossibleValuesParser::new(["slurm", "hq"]))]
         scheduler: String,
-        /// Processors of each part.
+        /// Processors per part.
         #[arg(long, value_name = "N", default_value_t = 1)]
         cpus: usize,
         /// Folder for results [default: named after the study file].

@@ -10,7 +10,7 @@ use super::{CacheArguments, SettingArguments, count, part, positive};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  koppel tune system.toml                                  the best trade-offs of stability, error and cost
+  koppel tune system.toml                                  the best trade-offs between stability, error and cost
   koppel tune system.toml --error 0.01 --apply             writes the cheapest settings with an error up to 1 %
   koppel tune system.toml --apply 7                        writes those of row 7
   koppel tune system.toml --methods zoh,relaxed --objectives radius,consistency --steps 1e-3:10
@@ -63,30 +63,30 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row)]
     pub(crate) apply: Option<Option<usize>>,
     /// Error target, relative to the range of each output.
-    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part, allow_hyphen_values = true)]
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.05, value_parser = part, allow_hyphen_values = true)]
     pub(crate) error: f64,
     /// Objectives to minimise, separated by commas [default: radius,error,cost; consistency if no error is known].
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
     pub(crate) objectives: Vec<ObjectiveArgument>,
-    /// Methods to choose from, separated by commas [default: all that can be used].
+    /// Methods to choose from, separated by commas [default: all that the system supports].
     #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = PossibleValuesParser::new(tune::methods()))]
     pub(crate) methods: Vec<String>,
     /// Smallest and largest step in s, or one step [default: around the run's own].
     #[arg(long, value_name = "A:B", value_parser = steps, allow_hyphen_values = true)]
     pub(crate) steps: Option<(f64, f64)>,
-    /// Connections that may have a method of their own, by the inputs they end at, separated by commas [default: all].
+    /// Connections that may have their own method, named by their inputs, separated by commas [default: all].
     #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     pub(crate) connections: Vec<String>,
     /// Settings to keep, separated by commas.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) keep: Vec<Kept>,
-    /// Maximum number of evaluated settings; all combinations if there are fewer [default: 300 to 1000, by their work].
+    /// Maximum number of evaluated settings; all combinations if there are fewer [default: 300 to 1000, by the work per setting].
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     pub(crate) evaluations: Option<usize>,
     /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draws the best settings (SVG).
+    /// Draws the Pareto front (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     /// Prints everything as one JSON document.

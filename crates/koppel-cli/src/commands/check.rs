@@ -50,7 +50,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         error: arguments.error,
         vary: arguments.vary.map(|percent| percent / 100.0),
         progress: &|what| progress.report(what),
-        copy: Some(&|| session.copy_to_walk()),
+        copy: Some(&|| session.copy_to_simulate()),
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut run, &session.spec.run, &options);

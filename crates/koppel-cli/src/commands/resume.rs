@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use koppel_io::Error as Io;
 use koppel_io::system_file::{self, files_read};
 use koppel_session::replay::Journals;
-use koppel_session::{Session, Start};
+use koppel_session::{RunOptions, Session};
 
 use crate::arguments::ResumeArguments;
 use crate::execution::{
@@ -42,11 +42,11 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     session.fmus.log = Some(log.sink());
     let options = &arguments.session;
     Cache::new(&options.cache).serve(&mut session);
-    let start = Start {
+    let start = RunOptions {
         is_certified: !options.no_certificate,
         accepts_unstable: options.accept_unstable,
         from: Some(&checkpoint.state),
-        ..Start::default()
+        ..RunOptions::default()
     };
     let prepared = session.start(start, &options.remark_printer()).inspect_err(|_| log.end())?;
     let run = &prepared.run;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use koppel_io::system_file::{self, Setting, files_read};
 use koppel_session::replay::Journals;
-use koppel_session::{Session, Start};
+use koppel_session::{RunOptions, Session};
 use koppel_ssp::Tolerance;
 
 use super::auto::{self, Detail};
@@ -83,10 +83,10 @@ fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     execution::check(&plan(arguments), &files_read(&session.spec), &arguments.session)?;
     Cache::new(&arguments.session.cache).serve(&mut session);
     auto::choose(&mut session, explains(arguments))?;
-    let start = Start {
+    let start = RunOptions {
         is_certified: false,
         accepts_unstable: arguments.session.accept_unstable,
-        ..Start::default()
+        ..RunOptions::default()
     };
     let prepared = session.trial().start(start, &arguments.session.remark_printer())?;
     let plan = DryRun::new(&session, &prepared.run)?;
@@ -109,11 +109,11 @@ fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     session.fmus.log = Some(log.sink());
     Cache::new(&options.cache).serve(&mut session);
     auto::choose(&mut session, explains(arguments)).inspect_err(|_| log.end())?;
-    let start = Start {
+    let start = RunOptions {
         is_certified: !options.no_certificate,
         has_second_run: arguments.second_run,
         accepts_unstable: options.accept_unstable,
-        ..Start::default()
+        ..RunOptions::default()
     };
     let run = session.start(start, &options.remark_printer()).inspect_err(|_| log.end())?;
     Execution::new(session, run, plan, options, log)?.run()

@@ -46,7 +46,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         methods: Some(Methods::Own),
         blame: Some(false),
         progress: &|what| progress.report(what),
-        copy: Some(&|| session.copy_to_walk()),
+        copy: Some(&|| session.copy_to_simulate()),
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut run, &session.spec.run, &options);

@@ -13,9 +13,9 @@ use crate::supervision;
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// What is still to be done when a run is ended inside a step.
-type LastRites = Box<dyn FnOnce() + Send>;
+type ExitHook = Box<dyn FnOnce() + Send>;
 
-static LAST_RITES: Mutex<Option<LastRites>> = Mutex::new(None);
+static EXIT_HOOK: Mutex<Option<ExitHook>> = Mutex::new(None);
 
 /// A step that takes longer than this is worth a word.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -77,9 +77,9 @@ fn hear(sender: Sender) {
 
 fn end_at_once() {
     // Held until the process has ended: `files_are_complete` waits for it.
-    let mut rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(rites) = rites.take() {
-        rites();
+    let mut hook = EXIT_HOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(hook) = hook.take() {
+        hook();
     }
     std::process::exit(Exit::Interrupted.number().into());
 }
@@ -90,26 +90,26 @@ fn beside(work: impl FnOnce() + Send + 'static) {
 }
 
 /// Says what is to be done if the run is ended inside a step.
-pub(crate) fn prepare(rites: impl FnOnce() + Send + 'static) {
-    *LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rites));
+pub(crate) fn prepare(hook: impl FnOnce() + Send + 'static) {
+    *EXIT_HOOK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hook));
 }
 
 /// The files of the run are complete, and nothing is left to be done. Does not return once the run is being ended at once.
 pub(crate) fn files_are_complete() {
     supervision::run_is_over();
-    LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
+    EXIT_HOOK.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
 /// The same for a supervisor, which ends the process itself.
 #[cfg(target_os = "linux")]
 pub(crate) fn run_is_over() {
-    if let Ok(mut rites) = LAST_RITES.try_lock() {
-        rites.take();
+    if let Ok(mut hook) = EXIT_HOOK.try_lock() {
+        hook.take();
     }
 }
 
 fn is_running() -> bool {
-    LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    EXIT_HOOK.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// True once the user wants the run to end.

@@ -36,11 +36,11 @@ pub(crate) struct Log(Arc<Inner>);
 struct Inner {
     level: LogLevel,
     has_new: AtomicBool,
-    heard: Mutex<Heard>,
+    state: Mutex<LogState>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct LogState {
     waiting: Vec<String>,
     /// Per subsystem, how many messages there were.
     counts: BTreeMap<String, u64>,
@@ -48,7 +48,7 @@ struct Heard {
 
 impl Log {
     pub(crate) fn new(level: LogLevel) -> Self {
-        Log(Arc::new(Inner { level, has_new: AtomicBool::new(false), heard: Mutex::default() }))
+        Log(Arc::new(Inner { level, has_new: AtomicBool::new(false), state: Mutex::default() }))
     }
 
     /// Where FMUs are to say it.
@@ -87,8 +87,8 @@ impl Log {
 }
 
 impl Inner {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, LogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Most messages shown of one subsystem.
@@ -105,15 +105,15 @@ impl Inner {
         if level > self.level {
             return;
         }
-        let mut heard = self.lock();
-        let count = heard.counts.entry(message.instance.clone()).or_default();
+        let mut state = self.lock();
+        let count = state.counts.entry(message.instance.clone()).or_default();
         *count += 1;
         if *count > self.limit() {
             return;
         }
         let LogMessage { instance, category, text, .. } = message;
         let time = significant(message.time, 12);
-        heard.waiting.push(visible(&format!("`{instance}` at t = {time} s, {word} [{category}]: {text}")));
+        state.waiting.push(visible(&format!("`{instance}` at t = {time} s, {word} [{category}]: {text}")));
         self.has_new.store(true, Ordering::Relaxed);
     }
 }

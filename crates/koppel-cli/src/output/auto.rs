@@ -4,7 +4,7 @@ use koppel::diagnostic::in_one_line;
 use std::time::Duration;
 
 use koppel::coupling::Save;
-use koppel::plan::{Basis, Choice, Tried};
+use koppel::plan::{Basis, Choice, TriedSettings};
 use koppel_session::Session;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(crate) fn explanation(choice: &Choice) -> Vec<(&'static str, String)> {
     tried.chain(refused).collect()
 }
 
-fn words(tried: &Tried, choice: &Choice) -> String {
+fn words(tried: &TriedSettings, choice: &Choice) -> String {
     let error = tried.error.map_or("not stable".to_owned(), |error| format!("error {}", percent(error)));
     let cost = tried.cost.map_or(String::new(), |cost| format!(", {}", cost_words(cost, choice.aim.save)));
     let keeps = if tried.keeps { "" } else { ", above the target" };

@@ -10,11 +10,11 @@ use std::ffi::{c_int, c_void};
 /// One call of `doStep`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepCall {
-    /// Its begin.
+    /// Its start.
     pub(crate) time: f64,
     /// Its length.
     pub(crate) size: f64,
-    /// No state from before its begin will be restored: `noSetFMUStatePriorToCurrentPoint`.
+    /// No state from before its start will be restored: `noSetFMUStatePriorToCurrentPoint`.
     pub(crate) never_back: bool,
 }
 

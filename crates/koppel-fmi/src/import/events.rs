@@ -2,7 +2,7 @@
 //!
 //! A step is walked until its end (`walking.rs`). Events at the end of the step belong to it, so that what they bring reaches the others at that
 //! communication point; they see the inputs as the step ends with. What has arrived since, discrete inputs, texts, bytes
-//! and ticks, is an event at the begin of the next step.
+//! and ticks, is an event at the start of the next step.
 
 use super::access::Access;
 use super::ports::Slots;

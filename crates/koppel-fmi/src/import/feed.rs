@@ -1,4 +1,4 @@
-//! What an FMU is given of its inputs: at the begin of a step, along the route it takes inside.
+//! What an FMU is given of its inputs: at the start of a step, along the route it takes inside.
 
 use super::Base;
 use super::access::Access;
@@ -73,7 +73,7 @@ impl Feed {
         self.set(base)
     }
 
-    /// Values and derivatives at the begin of a part.
+    /// Values and derivatives at the start of a part.
     pub(super) fn set_derivatives(&mut self, base: &mut Base, part: Part<'_>) -> Result<()> {
         self.set_at(base, part)?;
         for order in 1..part.piece.terms {

@@ -1,6 +1,6 @@
 //! Strings, binaries and triggered clocks as messages.
 //!
-//! Outside event mode a received value is set at once. In event mode it waits for the next event, which the begin of the
+//! Outside event mode a received value is set at once. In event mode it waits for the next event, which the start of the
 //! next step brings; what is governed by a clock waits until that clock ticks.
 
 use super::binding::Binding;

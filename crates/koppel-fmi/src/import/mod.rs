@@ -5,7 +5,7 @@
 //!
 //! 1. FMI 3.0 intermediate update, if every continuous input takes part: the FMU asks inside the step, and gets the
 //!    polynomial's value at that time;
-//! 2. FMI 2.0 input derivatives, if it can interpolate inputs: values and derivatives at the begin of each piece, up to
+//! 2. FMI 2.0 input derivatives, if it can interpolate inputs: values and derivatives at the start of each piece, up to
 //!    [`Options::input_order`];
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part, or
 //!    where outputs are looked at inside the step as stairs that end with the input's value there (`stairs.rs`).

@@ -1,7 +1,7 @@
 //! Which states from before a step may still be restored: what `noSetFMUStatePriorToCurrentPoint` says to an FMU.
 //!
 //! An FMU may forget its past where it is told true, and some take false for a step that is going to be repeated from its
-//! begin. So a step gets true unless a snapshot is held that was saved before its begin:
+//! start. So a step gets true unless a snapshot is held that was saved before its start:
 //!
 //! * one for the run, until it is dropped or released;
 //! * one for a step, in the sub-steps of that step but the first.
@@ -54,7 +54,7 @@ impl Past {
         start <= self.oldest || !self.holds.are_held()
     }
 
-    /// The same for a point inside of a communication step that has begun.
+    /// The same for a point inside a communication step that has begun.
     #[inline]
     pub(super) fn is_over_inside(&self, time: f64) -> bool {
         time <= self.of_step && self.is_over(time)

@@ -18,7 +18,7 @@ use crate::ffi::{CallError, Status};
 pub(super) enum Route {
     /// The FMU asks for inputs inside the step.
     Intermediate,
-    /// Values and derivatives up to this order at the begin of a part.
+    /// Values and derivatives up to this order at the start of a part.
     Derivatives { order: usize },
     /// Constant inputs with the right mean.
     Substeps,

@@ -19,7 +19,7 @@ pub(super) enum Plain {
     All,
 }
 
-/// An FMU that takes steps: where it stands, what it is given, what happens inside of steps.
+/// An FMU that takes steps: where it stands, what it is given, what happens inside steps.
 pub(super) struct Stepper {
     pub(super) base: Base,
     /// Which held steps are plain.
@@ -109,7 +109,7 @@ impl Stepper {
         Ok(done?)
     }
 
-    /// After a step that failed. The end that an FMU asks for lies inside of the step.
+    /// After a step that failed. The end that an FMU asks for lies inside the step.
     #[cold]
     fn close(&mut self, error: &mut Error, step: &Step, outputs: &mut [f64]) {
         if let Error::Terminated { time, .. } = error {

@@ -47,7 +47,7 @@ fn ramp(on: &Experiment<'_>, how: &str, complaint: impl Fn(&Body) -> Option<Judg
     let size = |k: usize| expected[k].abs() / stepped[k].abs().max(constant[k].abs()).max(1e-9);
     let moved: Vec<usize> = (0..expected.len()).filter(|k| size(*k) > 1e-9).collect();
     let off = |k: usize| (effect[k] / expected[k] - 1.0).abs();
-    // Outputs may be evaluated with the inputs at the begin of a step: one variable that follows is enough.
+    // Outputs may be evaluated with the inputs at the start of a step: one variable that follows is enough.
     let nearest = moved.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b)));
     let largest = moved.iter().copied().max_by(|a, b| size(*a).total_cmp(&size(*b)));
     let (Some(nearest), Some(largest)) = (nearest, largest) else {

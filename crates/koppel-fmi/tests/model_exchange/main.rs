@@ -91,7 +91,7 @@ fn nothing(_: f64) -> Vec<f64> {
     vec![0.0]
 }
 
-/// 0.3 - 2 t + 5 t², as polynomial of the time since the begin of the step.
+/// 0.3 - 2 t + 5 t², as polynomial of the time since the start of the step.
 fn parabola(t: f64) -> Vec<f64> {
     vec![0.3 - 2.0 * t + 5.0 * t * t, -2.0 + 10.0 * t, 5.0]
 }

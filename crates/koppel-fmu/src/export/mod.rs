@@ -27,7 +27,7 @@ use koppel::solver::SolverConfig;
 use koppel_fmi::archive as archives;
 use koppel_fmi::import::Without;
 use koppel_io::system_file::SystemSpec;
-use koppel_session::{Kind, Remark, Session, Start};
+use koppel_session::{Kind, Remark, RunOptions, Session};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ impl Export {
         let tell = |_: Kind, remark: &Remark| remarks.borrow_mut().push(remark.to_string());
         // What runs inside the FMU cannot be chosen again in every tool.
         chosen.choose(&|_| {}, &tell)?;
-        let start = Start { is_certified: false, accepts_unstable, ..Start::default() };
+        let start = RunOptions { is_certified: false, accepts_unstable, ..RunOptions::default() };
         // What runs inside is judged here, where somebody reads it: as a run of the file would be.
         chosen.trial().start(start, &tell)?;
         let spec = &chosen.spec;

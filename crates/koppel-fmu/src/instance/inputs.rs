@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 /// What the importer has given.
 pub(crate) struct Inputs {
     polynomials: Vec<Polynomial>,
-    /// Values seen inside of the step.
+    /// Values seen inside the step.
     nodes: Vec<[f64; NODES]>,
 }
 

@@ -84,7 +84,7 @@ record = ["a.m"]
 model = "mass"
 "#;
     let file = Session::parse(silent, Path::new("silent.toml")).unwrap();
-    assert!(refused(Export::system(&file, "silent", false)).contains("none of its outputs is recorded"));
+    assert!(refused(Export::system(&file, "silent", false)).contains("none of them is recorded"));
 
     let export = Export::model("mass", &none, None).unwrap();
     let write = |options: &Options, name: &str| export.write(options, &folder.path().join(name)).unwrap_err();

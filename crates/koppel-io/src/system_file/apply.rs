@@ -251,7 +251,7 @@ fn put(table: &mut dyn TableLike, key: &str, mut new: Edited) {
     }
 }
 
-/// The text of the document; comments that stood inside of what was replaced come before the settings of the run.
+/// The text of the document; comments that stood inside what was replaced come before the settings of the run.
 fn with_comments(before: &str, mut document: DocumentMut) -> String {
     let text = document.to_string();
     let mut kept = comments(&text);

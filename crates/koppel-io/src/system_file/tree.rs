@@ -205,7 +205,7 @@ impl Node {
         self.entries().iter().find(|entry| entry.name == key).map(|entry| &entry.node)
     }
 
-    /// True if the node or one inside of it, or a key, stands at this place.
+    /// True if the node or one inside it, or a key, stands at this place.
     fn holds(&self, span: &Span) -> bool {
         self.span == *span
             || self.items().iter().any(|node| node.holds(span))

@@ -7,7 +7,7 @@ use std::time::Instant;
 use koppel::analysis::{Certificate, LinearSystem, StepMatrix, Worth, consistency};
 use koppel::record::Record;
 use koppel::run::{Ending, Flow, Parallel, Run, RunConfig};
-use koppel_session::Start;
+use koppel_session::RunOptions;
 
 use super::meter::Meter;
 use super::one_line;
@@ -85,12 +85,12 @@ fn make(
     let begin = Instant::now();
     let is_certified =
         |m: &Measure| matches!(m.kind, MeasureKind::Figure(figure) if figure.is_of_certificate());
-    let start = Start {
+    let start = RunOptions {
         is_certified: study.measures.iter().any(is_certified),
         accepts_unstable: study.accepts_unstable,
         // Looking ahead costs more than most runs of a study: the first run of all was looked at.
         looks_ahead: false,
-        ..Start::default()
+        ..RunOptions::default()
     };
     let needs_forecast = study.measures.iter().any(|measure| is_forecast(&measure.kind));
     let started = session.start(start, &|kind, remark| prepared.tell(kind, remark));

@@ -11,7 +11,7 @@ use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
 use koppel_io::system_file::{Mark, Marks, Place, Span};
 use koppel_io::{Error as Io, Result};
-use koppel_session::{Kind, Session, Start};
+use koppel_session::{Kind, RunOptions, Session};
 
 use super::meter::Follow;
 use super::reference_signals::Store;
@@ -209,7 +209,8 @@ fn remarks(mut session: Session, accepts_unstable: bool) -> Result<Vec<Remark>> 
     if !session.spec.fmus().is_empty() {
         return session.check().map(|()| Vec::new());
     }
-    let start = Start { is_certified: false, looks_ahead: false, accepts_unstable, ..Start::default() };
+    let start =
+        RunOptions { is_certified: false, looks_ahead: false, accepts_unstable, ..RunOptions::default() };
     let collected = RefCell::new(Vec::new());
     session.start(start, &warnings(&collected))?;
     Ok(collected.into_inner())
@@ -250,8 +251,11 @@ fn first(study: &Study, design: &Design) -> Result<First> {
         let cells = design.cells(run);
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut session| {
             session.spec.run.record = Record::One("*".into());
-            let start =
-                Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
+            let start = RunOptions {
+                is_certified: false,
+                accepts_unstable: study.accepts_unstable,
+                ..RunOptions::default()
+            };
             let known = session.start(start, &warnings(&collected))?.run.columns().to_vec();
             Ok(First { run, session, known, remarks: collected.take() })
         });

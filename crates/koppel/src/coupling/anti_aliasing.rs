@@ -139,7 +139,7 @@ impl Coupling for AntiAliasing {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         let outputs = view.graph.outputs_of(subsystem);
         let mean = &mut self.mean[..outputs.len()];
         let is_sampled = samples.mean(mean).is_some();

@@ -252,9 +252,9 @@ impl Coupling for Corrector {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
-        self.known.moved(view, subsystem, samples);
+        self.known.observe(view, subsystem, samples);
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Deferred {
     pub(super) correction: Vec<f64>,
     /// Means of the outputs over the last step of their subsystem.
     pub(super) means: Vec<f64>,
-    /// Outputs at its begin.
+    /// Outputs at its start.
     before: Vec<f64>,
     is_under_way: bool,
 }
@@ -114,5 +114,5 @@ impl Deferred {
 
 /// Mean of what an input was given over the step that has ended.
 pub(super) fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
-    view.planned.mean(input, size)
+    view.predicted.mean(input, size)
 }

@@ -258,7 +258,7 @@ impl Coupling for Hinf {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.parts().compensators.observe(view, subsystem, samples);
         Ok(())
     }

@@ -222,8 +222,8 @@ impl LearnedModels {
         &self.external
     }
 
-    pub(super) fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
-        self.distance.moved(view, subsystem, samples);
+    pub(super) fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
+        self.distance.observe(view, subsystem, samples);
     }
 
     pub(super) fn state(&mut self, tape: &mut Tape<'_>) {

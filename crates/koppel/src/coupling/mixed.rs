@@ -70,8 +70,8 @@ impl Coupling for Mixed {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
-        self.methods.iter_mut().try_for_each(|m| m.moved(view, subsystem, samples))
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.methods.iter_mut().try_for_each(|m| m.observe(view, subsystem, samples))
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {

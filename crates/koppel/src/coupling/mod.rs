@@ -1,8 +1,8 @@
 //! How inputs are predicted over the coming step: one file per method.
 //!
-//! A coupling sees numbers, never a subsystem. It is asked for a subsystem's inputs just before that subsystem moves, so
-//! Gauss-Seidel needs no code here: if a source has moved already, its newest arrival lies ahead and the same polynomial
-//! interpolates.
+//! A coupling sees numbers, never a subsystem. It writes the inputs of a subsystem just before that subsystem advances, so
+//! Gauss-Seidel needs no code here: if a source has already advanced, its newest arrival lies at the end of the step, and the same
+//! polynomial interpolates.
 
 mod anti_aliasing;
 mod auto;
@@ -21,7 +21,7 @@ mod mixed;
 mod model_based;
 mod nepce;
 mod phase;
-mod planned;
+mod predicted;
 mod prestep;
 mod relaxed;
 mod report;
@@ -46,7 +46,7 @@ pub use method::{
 pub use model_based::ErrorEquationConfig;
 pub use nepce::NepceConfig;
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
-pub use planned::{Planned, Polynomials};
+pub use predicted::{Polynomials, PredictedInputs};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
 pub use relaxed::RelaxedConfig;
 pub use report::Report;
@@ -72,7 +72,7 @@ pub enum Hold {
     Continuous,
 }
 
-/// What a coupling knows when it is asked.
+/// What a coupling sees of the network.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The step ahead.
@@ -90,12 +90,12 @@ pub struct View<'a> {
     /// True if outputs are read with the inputs of their own instant.
     pub is_fresh: bool,
     /// Polynomials of the step that has ended, as given. Empty while inputs are being written.
-    pub planned: &'a Planned,
+    pub predicted: &'a PredictedInputs,
     /// Models of the subsystems.
     pub models: &'a Models,
-    /// In which stage of a macro step each subsystem moves.
+    /// In which stage of a macro step each subsystem advances.
     pub stages: &'a [usize],
-    /// Which subsystems have outputs that jumped at the begin of the step, by a timed change. Their history has been restarted.
+    /// Which subsystems have outputs that jumped at the start of the step, by a timed change. Their history has been restarted.
     pub has_jumped: &'a [bool],
 }
 
@@ -106,13 +106,13 @@ impl View<'_> {
         self.history.arrivals()[input]
     }
 
-    /// What an input was given `tau` after the begin of the step that has ended.
+    /// What an input was given `tau` after the start of the step that has ended.
     #[inline]
     pub fn given(&self, input: InputId, tau: f64) -> f64 {
-        self.planned.value(input, tau)
+        self.predicted.value(input, tau)
     }
 
-    /// The subsystems whose outputs have jumped at the begin of the step.
+    /// The subsystems whose outputs have jumped at the start of the step.
     pub fn jumped(&self) -> impl Iterator<Item = SubsystemId> + use<'_> {
         (0..self.has_jumped.len()).filter(|id| self.has_jumped[*id])
     }
@@ -129,7 +129,7 @@ pub struct Needs {
     pub pieces: usize,
     /// What it does in a step.
     pub work: Work,
-    /// Which intermediate outputs [`Coupling::moved`] is shown; if there are none here, it is not called.
+    /// Which intermediate outputs [`Coupling::observe`] shows; it is called only if this asks for some.
     pub samples: Option<Request>,
     /// Which steps it can predict.
     pub steps: StepNeeds,
@@ -170,9 +170,9 @@ pub enum StepNeeds {
     /// Any, of subsystems at different rates too.
     #[default]
     Any,
-    /// Those in which all subsystems move.
+    /// Those in which all subsystems advance.
     OneRate,
-    /// Those in which all subsystems move, all of one size; and why.
+    /// Those in which all subsystems advance, all of one size; and why.
     OneSize(&'static str),
 }
 
@@ -187,16 +187,16 @@ impl StepNeeds {
     }
 }
 
-/// What became of a step.
+/// How a trial of a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trial {
-    /// Everybody has moved.
-    Done,
-    /// Somebody could not go on.
+pub enum StepResult {
+    /// All subsystems have advanced.
+    Completed,
+    /// A subsystem has failed.
     Failed,
 }
 
-/// The remark that a method which would take steps again does not do so.
+/// The remark that a method that would repeat steps does not do so.
 pub(crate) fn not_repeated(lack: &str) -> String {
     format!("steps with a large prediction error are not repeated: {lack}")
 }
@@ -225,12 +225,12 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move. A method that asks
+    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to advance. A method that asks
     /// for several [`Needs::pieces`] writes them all, another one [`Polynomials::of`] each input only.
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
-    /// A subsystem has moved; called when [`Needs::samples`] were asked for.
-    fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
+    /// Shows the intermediate outputs of a subsystem that has advanced; called if [`Needs::samples`] asks for them.
+    fn observe(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
         Ok(())
     }
 
@@ -250,19 +250,19 @@ pub trait Coupling: Send + Sync {
 
 /// What only methods with models of the subsystems do.
 pub trait ModelBased {
-    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
-    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    /// Takes the results of probing, before `start` of a run of `steps` steps; called if [`Needs::probe`] asks for it. Returns the
+    /// ranges of all outputs with which the subsystems are to be probed again, if they are.
     fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
         None
     }
 
-    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are updated,
-    /// when models were asked for.
+    /// Judges the models by the step that has ended. Called before models are updated and before [`Coupling::prepare`], if the
+    /// method has models.
     fn judge(&mut self, _view: &View<'_>) {}
 
-    /// Whether all subsystems are restored and the step is repeated, with the inputs that are then asked for. Called
-    /// after every step when [`Needs::repeats`] was asked for and every subsystem can roll back.
-    fn again(&mut self, _view: &View<'_>, _trial: Trial) -> bool {
+    /// Whether all subsystems roll back and the step is repeated with new inputs. Called after every trial of a step if
+    /// [`Needs::repeats`] asks for it and every subsystem can roll back.
+    fn must_repeat(&mut self, _view: &View<'_>, _result: StepResult) -> bool {
         false
     }
 }

@@ -161,7 +161,7 @@ impl Coupling for Nepce {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
         Ok(())
     }

@@ -156,8 +156,8 @@ impl Coupling for Prestep {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
-        self.known.moved(view, subsystem, samples);
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.known.observe(view, subsystem, samples);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ pub use nodes::Nodes;
 
 use super::phase::PhaseKind;
 use super::review::{Notes, Review};
-use super::{Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, Trial, View, channel};
+use super::{Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, StepResult, View, channel};
 use crate::error::Result;
 use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::record::Channel;
@@ -223,7 +223,7 @@ impl Coupling for Vfps {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.prediction.members[subsystem].note(view, samples);
         Ok(())
     }
@@ -270,8 +270,8 @@ impl ModelBased for Vfps {
         None
     }
 
-    fn again(&mut self, view: &View<'_>, trial: Trial) -> bool {
-        self.try_again(view, trial)
+    fn must_repeat(&mut self, view: &View<'_>, result: StepResult) -> bool {
+        self.try_again(view, result)
     }
 }
 

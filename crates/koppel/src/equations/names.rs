@@ -35,7 +35,7 @@ impl Placed {
 
     /// A number that stands outside of the text.
     fn number(value: f64, outside: Spot) -> Placed {
-        let (program, spans) = (vec![Instruction::Number(value)], Vec::from([0..0]));
+        let (program, spans) = (vec![Instruction::Number(value)], std::iter::once(0..0).collect());
         Placed { formula: Formula { program, spans, ..Formula::default() }, outside: Some(outside) }
     }
 

@@ -35,8 +35,8 @@ pub use moesp::MoespConfig;
 pub use node_fit::NodeFit;
 pub use node_model::{NodeModel, Size};
 pub use probe::{
-    Answer, Asked, Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Question,
-    Range, Subject,
+    Answer, KnownRanges, LinearQuery, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Question,
+    QuestionKind, Range, Subject,
 };
 pub(crate) use quality::Quality;
 pub use realization::realize;

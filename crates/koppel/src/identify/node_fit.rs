@@ -195,7 +195,7 @@ impl Regression {
     }
 }
 
-/// Root mean square error of all nodes of a step, predicted at its begin, over all steps of the experiments.
+/// Root mean square error of all nodes of a step, predicted at its start, over all steps of the experiments.
 fn error_ahead(model: &NodeModel, data: &[&Experiment], nodes: usize) -> f64 {
     let Size { outputs: n, inputs: m, past } = model.size;
     let (mut sum, mut count) = (0.0, 0);

@@ -20,9 +20,9 @@ mod ranges;
 mod store;
 mod subject;
 
-pub use held::Look;
-pub use ranges::{Known, Origin, Range};
-pub use store::{Answer, Asked, Memory, ProbeStore, Question};
+pub use held::LinearQuery;
+pub use ranges::{KnownRanges, Origin, Range};
+pub use store::{Answer, Memory, ProbeStore, Question, QuestionKind};
 pub use subject::{Place, Subject};
 
 use super::node_fit::{Experiment, NodeFit, fit};
@@ -115,7 +115,7 @@ impl<'a> Probe<'a> {
             free: Vec::new(),
             subject: Subject::new(subsystem, place),
         };
-        let found = probe.ask(Asked::AtRest, |probe| {
+        let found = probe.ask(QuestionKind::AtRest, |probe| {
             let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.subject.place.inputs.len()];
             probe.experiment(&at_rest, STEPS).map(Answer::AtRest)
         });
@@ -128,7 +128,7 @@ impl<'a> Probe<'a> {
     }
 
     /// The answer that was kept, or else the one `find` gives, which is kept unless something went wrong.
-    fn ask(&mut self, asked: Asked, find: impl FnOnce(&mut Self) -> Result<Answer>) -> Result<Answer> {
+    fn ask(&mut self, asked: QuestionKind, find: impl FnOnce(&mut Self) -> Result<Answer>) -> Result<Answer> {
         let question = self.memory.as_ref().map(|memory| memory.question(&self.subject.place, asked));
         let store = self.memory.as_ref().map(|memory| memory.store);
         if let (Some(store), Some(question)) = (store, &question)
@@ -262,7 +262,7 @@ impl<'a> Probe<'a> {
             let reason = Some("it has no input that could be excited".into());
             return Ok(Probed::without_model(Vec::new(), Vec::new(), outputs.to_vec(), reason));
         }
-        let asked = Asked::Models(inputs.to_vec(), outputs.to_vec());
+        let asked = QuestionKind::Models(inputs.to_vec(), outputs.to_vec());
         let answer = self.ask(asked, |probe| Ok(Answer::Models(Box::new(probe.excite(inputs, outputs)?))))?;
         Ok(if let Answer::Models(probed) = answer { *probed } else { Probed::default() })
     }

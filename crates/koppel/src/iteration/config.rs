@@ -20,7 +20,7 @@ pub struct IterationConfig {
     pub max_iterations: u32,
     /// What happens when that is not enough.
     #[serde(default)]
-    pub otherwise: Otherwise,
+    pub otherwise: OnNonConvergence,
     /// Whether only the smallest cut of a loop is guessed.
     #[serde(default = "yes")]
     pub torn: bool,
@@ -59,7 +59,7 @@ pub enum AccelerationKind {
 /// What happens when a loop has not converged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Otherwise {
+pub enum OnNonConvergence {
     /// The run goes on with the last guess, and the summary tells how often.
     Accept,
     /// The run ends with an error.
@@ -89,7 +89,7 @@ impl IterationConfig {
             acceleration,
             tolerance: tolerance(),
             max_iterations: max_iterations(),
-            otherwise: Otherwise::default(),
+            otherwise: OnNonConvergence::default(),
             torn: true,
             reuse: true,
         }

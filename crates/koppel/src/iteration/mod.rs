@@ -14,7 +14,7 @@ mod config;
 mod search;
 mod tally;
 
-pub use config::{AccelerationKind, IterationConfig, IterationKind, Otherwise};
+pub use config::{AccelerationKind, IterationConfig, IterationKind, OnNonConvergence};
 pub(crate) use search::{Search, Verdict};
 pub use tally::LoopWork;
-pub(crate) use tally::{Mark, column_value, columns};
+pub(crate) use tally::{Counts, column_value, columns};

@@ -169,7 +169,7 @@ impl Search {
         self.size
     }
 
-    /// Evaluations since the begin.
+    /// Evaluations since the start.
     pub(crate) fn evaluations(&self) -> u32 {
         self.evaluations
     }

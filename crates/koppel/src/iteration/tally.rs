@@ -34,7 +34,7 @@ pub struct LoopWork {
 
 /// What is counted per communication point, to take back attempts that lead nowhere. Evaluations were made all the same.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct Counts {
     points: u64,
     most: u32,
     last: u32,
@@ -46,14 +46,14 @@ pub(crate) struct Mark {
 }
 
 impl LoopWork {
-    pub(crate) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Counts {
         let LoopWork { points, most, last, residual, worst_residual, .. } = *self;
         let LoopWork { unconverged, first_unconverged, solved_whole, .. } = *self;
-        Mark { points, most, last, residual, worst_residual, unconverged, first_unconverged, solved_whole }
+        Counts { points, most, last, residual, worst_residual, unconverged, first_unconverged, solved_whole }
     }
 
     /// Takes back all that was counted since.
-    pub(crate) fn roll_back(&mut self, mark: &Mark) {
+    pub(crate) fn roll_back(&mut self, mark: &Counts) {
         (self.points, self.most, self.last) = (mark.points, mark.most, mark.last);
         (self.residual, self.worst_residual) = (mark.residual, mark.worst_residual);
         (self.unconverged, self.first_unconverged) = (mark.unconverged, mark.first_unconverged);

@@ -20,7 +20,7 @@ use crate::solver::SolverConfig;
 use crate::system::{Ode, OdeModel};
 use std::collections::BTreeMap;
 
-static CATALOGUE: [ModelEntry; 23] = [
+static CATALOGUE: &[ModelEntry] = &[
     masses::MASS,
     masses::SPRING_MASS,
     masses::PROGRESSIVE_SPRING_MASS,
@@ -48,7 +48,7 @@ static CATALOGUE: [ModelEntry; 23] = [
 
 /// Every model there is.
 pub fn catalogue() -> &'static [ModelEntry] {
-    &CATALOGUE
+    CATALOGUE
 }
 
 /// The model of this name.

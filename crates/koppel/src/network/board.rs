@@ -1,20 +1,20 @@
-//! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
+//! All exchanged numbers: outputs, arrivals with their history, inputs as predicted and as applied.
 
 use super::Reading;
-use crate::coupling::{Needs, Planned, Polynomials, View};
+use crate::coupling::{Needs, Polynomials, PredictedInputs, View};
 use crate::error::{Error, Result};
 use crate::identify::Models;
 use crate::signal::{Delivery, History, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 use std::ops::Range;
 
-/// The run's numbers, each list over all subsystems in the order in which they move.
+/// All exchanged numbers of a network, each list over all subsystems in the order in which they advance.
 pub(crate) struct Board {
     pub(crate) history: History,
     /// Newest outputs.
     pub(crate) outputs: Vec<f64>,
     /// Polynomials of the inputs over the present step.
-    pub(crate) planned: Planned,
+    pub(crate) predicted: PredictedInputs,
     /// What each input was given at the end of its last step, without external signals.
     pub(crate) applied: Vec<f64>,
     pub(crate) reading: Reading,
@@ -23,9 +23,9 @@ pub(crate) struct Board {
     pub(crate) read_stale: Vec<f64>,
     /// What the coupling knows of the subsystems.
     pub(crate) models: Models,
-    /// In which stage each subsystem moves.
+    /// In which stage each subsystem advances.
     pub(crate) stages: Vec<usize>,
-    /// Subsystems whose outputs jumped at the begin of the step.
+    /// Subsystems whose outputs jumped at the start of the step.
     pub(crate) has_jumped: Vec<bool>,
 }
 
@@ -92,7 +92,7 @@ impl Board {
         Board {
             history,
             outputs: vec![0.0; graph.outputs()],
-            planned: Planned::new(graph.inputs(), needs.terms, needs.pieces),
+            predicted: PredictedInputs::new(graph.inputs(), needs.terms, needs.pieces),
             applied: vec![0.0; graph.inputs()],
             reading,
             read_stale: if reading == Reading::Stale && (needs.models.is_some() || needs.probe.is_some()) {
@@ -107,13 +107,13 @@ impl Board {
     }
 
     /// Makes room for other polynomials; inputs are what they were.
-    pub(crate) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs) {
-        self.planned = Planned::new(graph.inputs(), needs.terms, needs.pieces);
+    pub(crate) fn set_needs(&mut self, graph: &SystemGraph, needs: Needs) {
+        self.predicted = PredictedInputs::new(graph.inputs(), needs.terms, needs.pieces);
         if needs.models.is_some() || needs.probe.is_some() {
             self.models.allocate(graph);
         }
         for input in 0..graph.inputs() {
-            self.planned.hold(input, self.applied[input]);
+            self.predicted.hold(input, self.applied[input]);
         }
     }
 
@@ -127,7 +127,7 @@ impl Board {
             outputs: &self.outputs,
             read_with: self.read_with(),
             is_fresh: self.reading == Reading::Fresh,
-            planned: &self.planned,
+            predicted: &self.predicted,
             models: &self.models,
             stages: &self.stages,
             has_jumped: &self.has_jumped,
@@ -136,8 +136,12 @@ impl Board {
 
     /// What the coupling sees, and where it writes. It sees no polynomials while it writes them.
     #[inline(always)]
-    pub(crate) fn plan<'a>(&'a mut self, graph: &'a SystemGraph, step: Step) -> (View<'a>, Polynomials<'a>) {
-        let Board { history, outputs, planned, applied, reading, read_stale, models, stages, has_jumped } =
+    pub(crate) fn view_and_writer<'a>(
+        &'a mut self,
+        graph: &'a SystemGraph,
+        step: Step,
+    ) -> (View<'a>, Polynomials<'a>) {
+        let Board { history, outputs, predicted, applied, reading, read_stale, models, stages, has_jumped } =
             self;
         let is_fresh = *reading == Reading::Fresh;
         let (history, applied) = (&*history, &**applied);
@@ -152,19 +156,19 @@ impl Board {
                 outputs,
                 read_with,
                 is_fresh,
-                planned: const { &Planned::NOTHING },
+                predicted: const { &PredictedInputs::NOTHING },
                 models,
                 stages,
                 has_jumped,
             },
-            planned.writer(),
+            predicted.writer(),
         )
     }
 
     /// These inputs keep what has arrived over the whole step.
     #[inline(always)]
     pub(crate) fn hold(&mut self, inputs: &[InputId]) {
-        let mut out = self.planned.writer();
+        let mut out = self.predicted.writer();
         let arrivals = self.history.arrivals();
         if out.width > 1 {
             inputs.iter().for_each(|input| out.hold(*input, arrivals[*input]));
@@ -266,7 +270,7 @@ impl Board {
     pub(crate) fn hold_unmapped(&mut self, graph: &SystemGraph, inputs: &Range<InputId>) {
         for (input, _) in graph.maps().iter().filter(|(input, _)| inputs.contains(input)) {
             if self.history.arrivals()[*input].is_nan() {
-                self.planned.hold(*input, self.applied[*input]);
+                self.predicted.hold(*input, self.applied[*input]);
             }
         }
     }
@@ -274,7 +278,7 @@ impl Board {
     /// Notes what these inputs were given at the end of a step of this size.
     #[inline(always)]
     pub(crate) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {
-        self.planned.end_values(inputs.clone(), size, &mut self.applied[inputs.clone()]);
+        self.predicted.end_values(inputs.clone(), size, &mut self.applied[inputs.clone()]);
         if !self.read_stale.is_empty() {
             self.read_stale[inputs.clone()].copy_from_slice(&self.applied[inputs]);
         }

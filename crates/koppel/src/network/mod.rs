@@ -1,7 +1,7 @@
 //! The network: subsystems, the wiring between them, and all numbers that travel on it.
 //!
-//! It knows nothing of schedules, rows or the stop time: a scheme ([`crate::run`]) moves it from one communication point to the
-//! next, and the workbench ([`crate::workbench`]) takes its members apart.
+//! It knows nothing of schedules, rows or the stop time: a scheme ([`crate::run`]) advances it from one communication point to the
+//! next, and the workbench ([`crate::workbench`]) analyses its subsystems.
 //!
 //! | file          | what                                                                        |
 //! | ------------- | --------------------------------------------------------------------------- |
@@ -29,7 +29,8 @@ pub use evaluation::Reading;
 use evaluation::{Evaluation, Instant};
 pub use failure::Termination;
 pub(crate) use failure::{
-    ended_or_failed, failed, has_ended, is_request, non_finite, termination, unpredicted, with_inputs,
+    failed, has_ended, is_request, non_finite, prediction_failed, request_or_failure, termination,
+    with_inputs,
 };
 pub(crate) use messages::Messages;
 pub(crate) use slot::Slot;
@@ -46,7 +47,7 @@ use crate::system::{
 use crate::tape::Tape;
 use std::ops::Range;
 
-/// Coupled subsystems at one instant. They are numbered in the order in which they move.
+/// Coupled subsystems at one instant. They are numbered in the order in which they advance.
 pub struct Network {
     pub(crate) graph: SystemGraph,
     pub(crate) slots: Vec<Slot>,
@@ -69,7 +70,7 @@ pub(crate) struct NetworkConfig<'a> {
     pub(crate) reading: Reading,
     /// How algebraic loops are iterated at communication points.
     pub(crate) iteration: Option<&'a IterationConfig>,
-    /// Per subsystem: it moves every n-th step.
+    /// Per subsystem: it advances every n-th step.
     pub(crate) every: &'a [u32],
     /// The largest communication step.
     pub(crate) step: f64,
@@ -109,10 +110,10 @@ impl Network {
     }
 
     /// Adapts buffers to what the coupling needs by now, for steps of this size.
-    pub(crate) fn take_needs(&mut self, needs: Needs, size: f64) {
+    pub(crate) fn set_needs(&mut self, needs: Needs, size: f64) {
         self.needs = needs;
-        self.board.take_needs(&self.graph, needs);
-        self.slots.iter_mut().for_each(|slot| slot.take_needs(&self.graph, needs, size));
+        self.board.set_needs(&self.graph, needs);
+        self.slots.iter_mut().for_each(|slot| slot.set_needs(&self.graph, needs, size));
     }
 
     /// True if outputs are evaluated again at communication points.
@@ -202,11 +203,11 @@ impl Network {
     /// Shows `tape` everything the next step depends on but messages and the states of subsystems.
     pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
         self.graph.state(tape);
-        let Board { applied, read_stale, planned, outputs, history, models, .. } = &mut self.board;
+        let Board { applied, read_stale, predicted, outputs, history, models, .. } = &mut self.board;
         tape.values(applied);
         tape.values(read_stale);
-        tape.values(&mut planned.coefficients);
-        tape.numbers(&mut planned.sizes);
+        tape.values(&mut predicted.coefficients);
+        tape.numbers(&mut predicted.sizes);
         tape.outputs(outputs);
         self.slots.iter_mut().for_each(|slot| tape.values(&mut slot.before));
         history.state(tape);
@@ -284,14 +285,14 @@ impl Network {
         given.map(|(u, input)| u + slot.external(&self.graph, input, time)).collect()
     }
 
-    /// What a connected input was given `tau` after the begin of the last step, without external signals.
+    /// What a connected input was given `tau` after the start of the last step, without external signals.
     pub(crate) fn given(&self, input: InputId, tau: f64) -> f64 {
-        self.board.planned.value(input, tau)
+        self.board.predicted.value(input, tau)
     }
 
     /// The mean of what a connected input was given over the last step, of this size, without external signals.
     pub(crate) fn given_on_average(&self, input: InputId, size: f64) -> f64 {
-        self.board.planned.mean(input, size)
+        self.board.predicted.mean(input, size)
     }
 
     /// The sum of the external signals on one input of a subsystem.
@@ -301,7 +302,7 @@ impl Network {
 
     /// Pieces that inputs have within a step.
     pub(crate) fn pieces(&self) -> usize {
-        self.board.planned.pieces()
+        self.board.predicted.pieces()
     }
 
     /// Whether outputs are read again once all have arrived.

@@ -9,20 +9,20 @@ use crate::signal::Step;
 use crate::system::SubsystemId;
 
 impl Network {
-    /// Judges the models by the last step and takes new ones where they are due, before anybody moves.
+    /// Judges the models by the last step and updates those that are due, before any subsystem advances.
     #[inline]
-    pub(crate) fn refresh_models(&mut self, step: Step) -> Result<()> {
+    pub(crate) fn judge_and_update_models(&mut self, step: Step) -> Result<()> {
         if self.needs.models.is_none() {
             return Ok(());
         }
         if let Some(coupling) = self.coupling.model_based() {
             coupling.judge(&self.board.view(&self.graph, step));
         }
-        self.take_models(step)
+        self.update_models(step)
     }
 
-    /// New matrices where they are due, and c of all models.
-    pub(crate) fn take_models(&mut self, step: Step) -> Result<()> {
+    /// Updates the matrices of models that are due, and c of all models.
+    pub(crate) fn update_models(&mut self, step: Step) -> Result<()> {
         let Some(needs) = self.needs.models else { return Ok(()) };
         let are_all_due = std::mem::take(&mut self.are_models_old) || is_time(needs, step);
         // Stale outputs were read before an external signal jumps at this instant, fresh ones after it.
@@ -55,7 +55,7 @@ impl Network {
                     _ => match slot.subsystem.linearize_into(u, board.models.draft()) {
                         Ok(true) => board.models.adopt(graph, id),
                         Ok(false) => {
-                            // Words are asked for once, not at every step.
+                            // The reason is asked for once, not at every step.
                             if board.models.lack(id).is_none() {
                                 board.models.set_lack(id, slot.subsystem.lack_of_model());
                             }

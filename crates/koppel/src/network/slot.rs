@@ -1,13 +1,13 @@
 //! One subsystem in its place in the loop, with the buffers of its own step.
 
-use crate::coupling::{Needs, Planned};
+use crate::coupling::{Needs, PredictedInputs};
 use crate::error::{Error, Result};
 use crate::signal::{Samples, Segment, SegmentBuffer, Step};
 use crate::system::{InputId, OutputId, Subsystem, SubsystemId, SystemGraph};
 use std::ops::Range;
 use std::time::Instant;
 
-/// A subsystem. Its number is its place: subsystems are numbered in the order in which they move.
+/// A subsystem. Its number is its place: subsystems are numbered in the order in which they advance.
 ///
 /// Laid out as written: what a step touches comes first, in one line of the cache.
 #[repr(C, align(64))]
@@ -19,12 +19,12 @@ pub(crate) struct Slot {
     externals: Range<u32>,
     /// Its first word, what is asked for, still lies in that line.
     pub(crate) samples: Samples,
-    /// It moves every n-th step.
+    /// It advances every n-th step.
     pub(crate) every: u32,
     pub(crate) id: SubsystemId,
     /// Its inputs with external signals.
     buffer: SegmentBuffer,
-    /// Outputs and inputs at the begin of its last step, which may end ahead of the others: empty unless it is slow.
+    /// Outputs and inputs at the start of its last step, which may end ahead of the others: empty unless it is slow.
     pub(crate) before: Vec<f64>,
     pub(crate) failure: Option<Box<Error>>,
     /// The first step apart: it fills caches and computes matrices.
@@ -70,12 +70,12 @@ impl Slot {
             timed_calls: 0,
             calls_before: 0,
         };
-        slot.take_needs(graph, needs, size);
+        slot.set_needs(graph, needs, size);
         slot
     }
 
     /// Makes room for what the coupling gives and asks for, at steps of this size.
-    pub(crate) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs, size: f64) {
+    pub(crate) fn set_needs(&mut self, graph: &SystemGraph, needs: Needs, size: f64) {
         let signals = &graph.externals()[self.signals()];
         let breaks = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(self.every)));
         let cuts = breaks.sum::<usize>() + needs.pieces.saturating_sub(1);
@@ -83,13 +83,13 @@ impl Slot {
         self.samples = Samples::new(needs.request(), self.outputs.len());
     }
 
-    /// Moves under the predicted polynomials and reads the outputs as the step left them.
+    /// Advances under the predicted polynomials and reads the outputs as the step left them.
     #[inline(always)]
     pub(crate) fn advance(
         &mut self,
         graph: &SystemGraph,
         step: &Step,
-        plan: &Planned,
+        plan: &PredictedInputs,
         outputs: &mut [f64],
     ) -> Result<()> {
         if plan.pieces() != 1 || self.externals.start != self.externals.end {
@@ -106,7 +106,7 @@ impl Slot {
         &mut self,
         graph: &SystemGraph,
         step: &Step,
-        plan: &Planned,
+        plan: &PredictedInputs,
         outputs: &mut [f64],
     ) -> Result<()> {
         self.buffer.begin(step, plan.terms(), plan.pieces(), plan.of_all(&self.inputs));
@@ -125,7 +125,7 @@ impl Slot {
         &mut self,
         graph: &SystemGraph,
         step: &Step,
-        plan: &Planned,
+        plan: &PredictedInputs,
         outputs: &mut [f64],
     ) {
         let calls_before = self.subsystem.capabilities().counted_steps().unwrap_or(0);
@@ -143,7 +143,7 @@ impl Slot {
         }
     }
 
-    /// Keeps what its outputs and inputs are before it moves, if it is slow.
+    /// Keeps its outputs and inputs before it advances, if it is slow.
     pub(crate) fn remember(&mut self, outputs: &[f64], applied: &[f64]) {
         if self.every > 1 {
             let (outputs_before, inputs_before) = self.before.split_at_mut(self.outputs.len());
@@ -152,7 +152,7 @@ impl Slot {
         }
     }
 
-    /// True if it moves in the macro step.
+    /// True if it advances in the macro step.
     #[inline]
     pub(crate) fn is_due(&self, step: &Step) -> bool {
         self.every == 1 || step.index.is_multiple_of(u64::from(self.every))

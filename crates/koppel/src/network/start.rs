@@ -32,7 +32,7 @@ impl Network {
         for input in 0..self.graph.inputs() {
             self.board.applied[input] = self.board.history.arrivals()[input];
             self.board.note_read(input, self.board.applied[input]);
-            self.board.planned.hold(input, self.board.applied[input]);
+            self.board.predicted.hold(input, self.board.applied[input]);
         }
         Ok(())
     }

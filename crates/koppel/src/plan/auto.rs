@@ -8,7 +8,7 @@
 //! ```
 
 use super::candidate::Candidate;
-use super::choice::{Basis, Choice, Refused};
+use super::choice::{Basis, Choice, RefusedMethod};
 use super::forecasting::Forecasting;
 use super::pilot::{Comparison, Pilots, Start};
 use super::search::{Found, Judged, search};
@@ -223,7 +223,7 @@ pub fn held_inputs(task: &Task, reason: String) -> Choice {
         basis: Basis::Nothing,
         looked_until: task.config.start,
         tried: Vec::new(),
-        refused: Vec::<Refused>::new(),
+        refused: Vec::<RefusedMethod>::new(),
         warnings: vec![warning],
         seconds: 0.0,
     }

@@ -23,9 +23,9 @@ pub struct Choice {
     /// Until which time of the run that was looked at, in s.
     pub looked_until: f64,
     /// Settings that keep the error, the cheapest first, then those that do not, the most exact first.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedSettings>,
     /// Methods that could not be tried.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedMethod>,
     /// What to be careful about.
     pub warnings: Vec<String>,
     /// Seconds that choosing took.
@@ -48,7 +48,7 @@ pub enum Basis {
 
 /// One setting that was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
+pub struct TriedSettings {
     /// The method, with its schedule.
     pub method: String,
     /// The step, in s.
@@ -63,7 +63,7 @@ pub struct Tried {
 
 /// A method that could not be tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Refused {
+pub struct RefusedMethod {
     /// The method, with its schedule.
     pub method: String,
     /// Why.

@@ -21,6 +21,6 @@ pub mod tune;
 
 pub use auto::{choose, held_inputs};
 pub use candidate::Candidate;
-pub use choice::{Basis, Choice, Refused, Tried};
+pub use choice::{Basis, Choice, RefusedMethod, TriedSettings};
 pub use pilot::Start;
 pub use task::{Steps, Task};

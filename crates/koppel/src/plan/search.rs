@@ -10,7 +10,7 @@
 //! taken is stable at a longer step, too, and keeps the error at a shorter one: settings that are good by chance are not.
 
 use super::candidate::Candidate;
-use super::choice::{Refused, Tried};
+use super::choice::{RefusedMethod, TriedSettings};
 use super::climb::Climb;
 use super::task::{Steps, Task};
 use crate::coupling::{CouplingConfig, Preparation, Save};
@@ -67,15 +67,15 @@ pub(super) struct Found {
     pub(super) kept: Vec<(Candidate, Judged)>,
     /// The most exact ones of those that do not.
     pub(super) missed: Vec<(Candidate, Judged)>,
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<RefusedMethod>,
     /// Where the given step is too long, settings with a shorter one that would do.
     pub(super) shorter: Option<Candidate>,
 }
 
 impl Found {
     /// For the reader.
-    pub(super) fn tried(&self) -> Vec<Tried> {
-        let one = |(candidate, judged): &(Candidate, Judged), keeps: bool| Tried {
+    pub(super) fn tried(&self) -> Vec<TriedSettings> {
+        let one = |(candidate, judged): &(Candidate, Judged), keeps: bool| TriedSettings {
             method: candidate.method(),
             step: candidate.step,
             error: Some(judged.error).filter(|error| error.is_finite()),
@@ -101,7 +101,7 @@ impl Found {
     }
 
     fn refuse(&mut self, method: &Candidate, reason: impl Into<String>) {
-        self.refused.push(Refused { method: method.method(), reason: reason.into() });
+        self.refused.push(RefusedMethod { method: method.method(), reason: reason.into() });
     }
 }
 

@@ -144,7 +144,7 @@ impl Changes {
         self.list.len()
     }
 
-    /// The step is done: what jumped at its begin is no news any more.
+    /// The step is done: what jumped at its start is no news any more.
     #[inline]
     pub(super) fn forget_jumps(&self, network: &mut Network) {
         if !self.list.is_empty() {
@@ -247,7 +247,7 @@ impl Changes {
                     return Ok(());
                 }
                 network.graph.set_offset(input, value);
-                network.board.planned.hold(input, value);
+                network.board.predicted.hold(input, value);
                 network.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {

@@ -1,9 +1,9 @@
-//! A whole run: to the end, with rows for a recorder and a watcher that may end it. Between two rows and two looks of the
-//! watcher, steps are taken in one go.
+//! A whole run: to the end, with rows for a recorder and calls of a watcher, which may end it. Between two rows or calls, steps are
+//! taken in batches.
 
 use super::recording::{Now, Recording};
 use super::run::Run;
-use super::scheme::{end_inside, restore_begin};
+use super::scheme::{end_inside_step, restore_step_start};
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::network::{Termination, termination};
@@ -20,7 +20,7 @@ pub enum Ending {
         /// When.
         time: f64,
     },
-    /// Because the watcher said so.
+    /// Because the watcher stopped it.
     Interrupted {
         /// When.
         time: f64,
@@ -29,25 +29,27 @@ pub enum Ending {
     Terminated(Termination),
 }
 
-/// What the watcher of a run wants.
+/// What the watcher of a run returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on, and ask again after the next macro step.
+    /// Continue, and call the watcher after the next macro step.
     Continue,
-    /// Go on, and ask again after at most so many macro steps (ticks, if steps adapt): those in between cost less if nobody looks at them.
+    /// Continue, and call the watcher after at most this many macro steps (ticks, if the step adapts). Steps that are not watched
+    /// cost less.
     ContinueFor(u64),
-    /// End here.
+    /// End the run here.
     Stop,
 }
 
-/// Is asked after every exchange of values whether to go on, or as rarely as it wants: after macro steps, and after the parts
-/// of those that are cut (see [`Run::is_inside_step`]), where nothing is recorded (unless rows at events are asked for) and the run does not end.
+/// A watcher of a run. It is called after every exchange of values, or less often if it returns [`Flow::ContinueFor`]: after macro
+/// steps, and after the parts of steps that are split (see [`Run::is_inside_step`]). Inside a step the run does not end, and rows are
+/// recorded only if rows at events were requested.
 pub type Watch<'a> = dyn FnMut(&mut Run) -> Result<Flow> + Send + 'a;
 
 impl Run {
-    /// Runs to the end, recording rows; `watch` is asked after every exchange of values, unless it says that later is enough.
+    /// Runs to the end and records rows; `watch` is called after every exchange of values, unless it asks to be called later.
     ///
-    /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
+    /// Once threads are known to save time, the whole loop moves onto one of them, so that handing work to the others is cheap.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
         let error = match self.run_to_the_end(recorder, watch) {
             Ok(ending) => return Ok(ending),
@@ -64,25 +66,26 @@ impl Run {
         }
     }
 
-    /// Ends the run because of this failure, if it is a request to do so by a subsystem. All subsystems go to where it stands
-    /// ([`Run::time`] is then), if they can; else the run ends at the last communication point. Any other failure comes back.
+    /// Ends the run if this failure is a request by a subsystem to end it; any other failure is returned. All subsystems advance to the
+    /// time that subsystem has reached, if they can, and [`Run::time`] is that time. Otherwise the run ends at the last communication
+    /// point.
     pub fn end_by(&mut self, error: Box<Error>) -> Result<Termination> {
         self.end_on_request(&error).map(|(request, _)| request).ok_or(error)
     }
 
-    /// Ends the run because of this failure, if it is a request to do so: all go to where the subsystem stands that has asked, or
-    /// stay at the last communication point, whose values are not those of the subsystems then. Tells which.
+    /// Ends the run if this failure is a request to end it. True if all subsystems have reached the time of the request; otherwise the
+    /// board is back at the last communication point, and the subsystems may be elsewhere.
     fn end_on_request(&mut self, error: &Error) -> Option<(Termination, bool)> {
         let (request, reached) = termination(error)?;
         let start = self.time();
         let step = Step { index: self.steps_taken(), start, size: self.clock.size() };
         let reached = reached.filter(|time| *time > start + self.margin());
         let (scheme, network) = (&mut *self.scheme, &mut self.network);
-        let there = reached.and_then(|time| end_inside(scheme, network, step, time, &request.subsystem));
+        let there = reached.and_then(|time| end_inside_step(scheme, network, step, time, &request.subsystem));
         match there {
             Some(time) => self.inside = Some(time),
             // What is left is the board as it was.
-            None => restore_begin(scheme, network),
+            None => restore_step_start(scheme, network),
         }
         let request = Termination { time: self.time(), ..request };
         self.scheme.staged_mut().outcome.termination = Some(request.clone());
@@ -97,7 +100,7 @@ impl Run {
         Ok(table)
     }
 
-    /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
+    /// The last row of a run that ended inside a step: at the time all have reached, or at the last point they had in common.
     fn write_last_row(&mut self, recorder: &mut dyn Recorder, is_there: bool) -> Result<()> {
         match self.recording.unwritten.take() {
             _ if is_there => self.record(recorder),
@@ -111,7 +114,7 @@ impl Run {
         }
     }
 
-    /// Gives the present row to `recorder`, after those at events since the last one.
+    /// Gives the current row to `recorder`, after the rows at events since the last one.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         self.with_recording(|recording, now| recording.record(now, recorder))
     }
@@ -144,12 +147,12 @@ impl Run {
             }
         }
         let mut look = self.index + 1;
-        while self.scheme.staged().crew.pool().is_none() {
+        while self.scheme.staged().executor.pool().is_none() {
             if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
                 return Ok(ending);
             }
         }
-        let pool = self.scheme.staged().crew.pool().cloned();
+        let pool = self.scheme.staged().executor.pool().cloned();
         let mut rest = || {
             loop {
                 if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
@@ -163,8 +166,8 @@ impl Run {
         }
     }
 
-    /// Macro steps up to the next that somebody looks at, with what belongs to them; tells whether the run has ended. `look`
-    /// is the step after which the watcher is asked next.
+    /// Takes macro steps up to the next row or call of the watcher, records the row and calls the watcher; the ending, if the run has
+    /// ended. `look` is the step after which the watcher is called next.
     fn advance_and_record(
         &mut self,
         recorder: &mut dyn Recorder,
@@ -210,14 +213,14 @@ impl Run {
         Ok(None)
     }
 
-    /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
-    /// that values are exchanged.
+    /// How many steps can be taken in one batch: to the next row or call of the watcher, and only steps that do nothing but exchange
+    /// values.
     fn batch_steps(&self, look: u64) -> u64 {
         let to_look = look.saturating_sub(self.index).min(self.plain_until.saturating_sub(self.index));
         self.recording.batch_steps(self.index).min(to_look).max(1)
     }
 
-    /// Numbers of the run so far.
+    /// Statistics of the run so far.
     pub fn statistics(&self) -> Statistics {
         Statistics::of(self)
     }

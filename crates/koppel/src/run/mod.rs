@@ -1,17 +1,17 @@
-//! A run: a network, the scheme that moves it from one communication point to the next, and when something happens.
+//! A run: a network, the scheme that advances it from one communication point to the next, and the schedule of events.
 //!
 //! | file            | what                                                                            |
 //! | --------------- | ------------------------------------------------------------------------------- |
-//! | `config.rs`     | [`RunConfig`], settings as plain data; `schedule.rs`, who moves when              |
+//! | `config.rs`     | [`RunConfig`], settings as plain data; `schedule.rs`, the order of advancing     |
 //! | `setup.rs`      | from a system and settings to a run that stands at its start                     |
 //! | `run.rs`        | [`Run`]: takes macro steps; changes and step control between them                 |
 //! | `scheme/`       | **the macro step** (`staged.rs`), its fast path, iteration, halves, repetition    |
-//! | `drive.rs`      | to the end, with rows for a recorder and a watcher                               |
-//! | `changes.rs`    | timed changes; `parts.rs`, steps that they cut                                   |
-//! | `adaptive/`     | steps of changing length                                                        |
+//! | `drive.rs`      | runs to the end, with rows for a recorder and calls of a watcher                 |
+//! | `changes.rs`    | timed changes; `parts.rs`, steps that they split                                 |
+//! | `adaptive/`     | adaptive steps                                                                  |
 //! | `recording.rs`  | rows                                                                            |
-//! | `state.rs`      | [`RunState`]: roll-back, checkpoints; `places.rs`, which of its numbers are values |
-//! | `statistics.rs` | what a run did                                                                  |
+//! | `state.rs`      | [`RunState`]: roll-back, checkpoints; `layout.rs`, which of its numbers are values |
+//! | `statistics.rs` | counts and times of a run                                                       |
 
 mod adaptive;
 mod changes;
@@ -29,7 +29,7 @@ mod state;
 mod statistics;
 mod step_sizes;
 
-pub use crate::iteration::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
+pub use crate::iteration::{AccelerationKind, IterationConfig, IterationKind, LoopWork, OnNonConvergence};
 pub use crate::network::{Reading, Termination};
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use config::{Change, Parallel, RunConfig, ScheduleConfig};

@@ -1,4 +1,4 @@
-//! Parts of a macro step: a timed change inside of it cuts it, and so do the small first steps of some methods.
+//! Parts of a macro step: a timed change inside it cuts it, and so do the small first steps of some methods.
 
 use super::changes::Assignment;
 use crate::coupling::Needs;
@@ -44,7 +44,7 @@ impl Parts {
         self.done = 0;
     }
 
-    /// The begin of the part that was done last, if it has ended at `time`.
+    /// The start of the part that was done last, if it has ended at `time`.
     pub(super) fn start_of_last(&self, time: f64) -> Option<f64> {
         match &self.ends[..self.done] {
             [.., from, to] if *to == time => Some(*from),

@@ -1,4 +1,4 @@
-//! A run: a network, the scheme that moves it, and when something happens.
+//! A run: a network, the scheme that advances it, and the schedule of events.
 
 use super::adaptive::{Control, StepSizes};
 use super::changes::Changes;
@@ -17,26 +17,26 @@ use crate::tape::{StateData, Tape};
 use crate::workbench::{Findings, ProbeReport, Workbench};
 use std::collections::BTreeMap;
 
-/// A system in the middle of its run. Its subsystems are numbered in the order in which they move.
+/// A system during its run. Its subsystems are numbered in the order in which they advance.
 pub struct Run {
     pub(super) network: Network,
     pub(super) scheme: Box<dyn Scheme>,
     pub(super) clock: Clock,
     /// Ticks of the clock done: macro steps, unless the step adapts.
     pub(super) index: u64,
-    /// Where the macro step under way was cut, if it was.
+    /// The time reached inside a macro step that is split.
     pub(super) inside: Option<f64>,
-    /// Parts of a macro step that is cut by changes or a cascade of first steps.
+    /// Parts of a macro step that is split by changes or a cascade of first steps.
     pub(super) parts: Parts,
-    /// Up to this macro step nothing happens but that values are exchanged.
+    /// Up to this macro step, steps only exchange values.
     pub(super) plain_until: u64,
     /// Chooses how many ticks a step spans; none if it is always one.
     pub(super) control: Option<Box<Control>>,
     pub(super) changes: Changes,
     pub(super) recording: Recording,
-    /// Why steps are not repeated, if the coupling would do so and cannot.
+    /// Why steps are not repeated although the coupling asks for it.
     pub(super) not_repeated: Option<String>,
-    /// What exciting the subsystems before the run has shown.
+    /// Results of probing before the run.
     pub(super) probing: Vec<ProbeReport>,
     pub(super) findings: Findings,
     /// Reals and counts in a saved state.
@@ -111,10 +111,10 @@ impl Run {
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.changes.apply_due(&mut self.network, step.start)?;
         let done = self.scheme.step(&mut self.network, step, end);
-        let begin = self.scheme.staged().outcome.start;
-        if done.is_err() && begin > step.start {
+        let start = self.scheme.staged().outcome.start;
+        if done.is_err() && start > step.start {
             // The second half of a step that was halved has failed.
-            (self.inside, self.recording.unwritten) = (Some(begin), None);
+            (self.inside, self.recording.unwritten) = (Some(start), None);
         }
         self.changes.forget_jumps(&mut self.network);
         done
@@ -181,7 +181,7 @@ impl Run {
             .into());
         }
         if self.is_cut(start, time) {
-            self.walk_parts(start)?;
+            self.advance_parts(start)?;
         } else {
             self.exchange(Step { index: self.steps_taken(), start, size: time - start }, time)?;
         }
@@ -191,7 +191,7 @@ impl Run {
     }
 
     /// Walks all parts of a step that is cut.
-    fn walk_parts(&mut self, mut start: f64) -> Result<()> {
+    fn advance_parts(&mut self, mut start: f64) -> Result<()> {
         while let Some(end) = self.parts.next() {
             self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
             if self.scheme.staged().outcome.termination.is_some() {

@@ -85,9 +85,9 @@ fn assemble(
     let wide = WideOutputs::new(&graph, &config.record, &columns, condition.as_ref());
     let mut network = Network::new(graph, subsystems, coupling, &evaluated);
     network.wide = wide;
-    let mut start = Start { clock, changes, stages: &stages, probing: Vec::new() };
+    let mut start = StartFinder { clock, changes, stages: &stages, probing: Vec::new() };
     start.find(&mut network, config, by, &order).map_err(|error| with_inputs(&network, error))?;
-    let Start { changes, probing, .. } = start;
+    let StartFinder { changes, probing, .. } = start;
     let settings = changes.settings(network.len());
 
     let staged = Staged::new(stages, clock, schedule.is_multi_rate(), config.threads, network.graph.inputs());
@@ -111,7 +111,7 @@ fn assemble(
         findings: Findings::new(clock, settings, config.threads.is_allowed()),
         state_size: (0, 0),
     };
-    prepare_retreat(&mut run);
+    prepare_early_end(&mut run);
     let mut numbers = StateData::default();
     run.state(&mut Tape::write(&mut numbers));
     run.state_size = numbers.size();
@@ -119,15 +119,15 @@ fn assemble(
     Ok(run)
 }
 
-/// What finds the start.
-struct Start<'a> {
+/// Finds the consistent start of a run.
+struct StartFinder<'a> {
     clock: Clock,
     changes: Changes,
     stages: &'a [Stage],
     probing: Vec<crate::workbench::ProbeReport>,
 }
 
-impl Start<'_> {
+impl StartFinder<'_> {
     /// Start values, then all outputs of the start time, then what the coupling prepares.
     fn find(
         &mut self,
@@ -151,26 +151,26 @@ impl Start<'_> {
             self.probing = probe(network, self.clock, settings, config.threads.is_allowed(), by, order)?;
         }
         let step = self.clock.step(0, 1);
-        network.take_models(step)?;
+        network.update_models(step)?;
         let wired: Vec<InputId> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         let Network { coupling, graph, board, .. } = network;
         coupling.start(&board.view(graph, step), &wired)
     }
 }
 
-/// Keeps what a run needs that a subsystem may end inside of a step.
-fn prepare_retreat(run: &mut Run) {
+/// Keeps what a run needs that a subsystem may end inside a step.
+fn prepare_early_end(run: &mut Run) {
     let Run { network, scheme, recording, .. } = run;
     let may_end = (0..network.len()).any(|id| network.subsystem(id).capabilities().may_end_run);
     if may_end && recording.skips_points() && recording.is_on_board() {
         let staged = scheme.staged_mut();
         match staged.stages.len() == 1 && !staged.is_multi_rate {
-            true => staged.begin.want_outputs(network.graph.outputs()),
+            true => staged.step_start.request_outputs(network.graph.outputs()),
             false => recording.keeps_all = true,
         }
     }
-    if scheme::can_retreat(&**scheme, network) {
-        scheme.staged_mut().begin.want_states(network, !recording.columns.is_empty());
+    if scheme::can_end_early(&**scheme, network) {
+        scheme.staged_mut().step_start.request_states(network, !recording.columns.is_empty());
     }
 }
 

@@ -80,7 +80,7 @@ impl Statistics {
         };
         let defect = |input: usize| {
             let unit = graph.input_variable(input).unit.clone();
-            let (largest, time, range) = staged.extremes.of(input);
+            let (largest, time, range) = staged.defects.of(input);
             Defect { connection: graph.connection_name(input), unit, largest, time, range }
         };
         Statistics {

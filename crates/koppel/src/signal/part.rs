@@ -8,7 +8,7 @@ use super::{Piece, Segment};
 pub struct Part<'a> {
     /// The piece.
     pub piece: Piece<'a>,
-    /// Where it begins, counted from the begin of the piece.
+    /// Where it begins, counted from the start of the piece.
     pub offset: f64,
     /// Its length.
     pub size: f64,
@@ -45,7 +45,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Derivatives of one order at the begin.
+    /// Derivatives of one order at the start.
     pub fn derivative(&self, order: usize, out: &mut [f64]) {
         for (input, value) in out.iter_mut().enumerate() {
             let c = self.piece.of(input);

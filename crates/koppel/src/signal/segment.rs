@@ -26,7 +26,7 @@ pub struct Segment<'a> {
 pub struct Piece<'a> {
     /// Where it begins, as absolute time.
     pub start: f64,
-    /// Where it begins, counted from the begin of the segment: free of the round-off of absolute times.
+    /// Where it begins, counted from the start of the segment: free of the round-off of absolute times.
     pub offset: f64,
     /// Its length.
     pub size: f64,
@@ -124,7 +124,7 @@ impl<'a> Segment<'a> {
         self.coefficients
     }
 
-    /// Time at its begin.
+    /// Time at its start.
     #[inline]
     pub fn start(&self) -> f64 {
         self.start
@@ -276,7 +276,7 @@ impl SegmentBuffer {
     }
 
     /// Adds an external signal to one input without cutting the segment: a signal with a break inside the step, or one that
-    /// needs several pieces, becomes the line between its values at both ends, or its value at the begin if it jumps only.
+    /// needs several pieces, becomes the line between its values at both ends, or its value at the start if it jumps only.
     pub fn add_uncut(&mut self, input: usize, external: &External) {
         let margin = 1e-9 * self.size;
         let (start, end) = (self.start, self.start + self.size);

@@ -8,7 +8,7 @@
 pub struct Step {
     /// Number of the macro step, from 0.
     pub index: u64,
-    /// Time at its begin.
+    /// Time at its start.
     pub start: f64,
     /// Its length.
     pub size: f64,

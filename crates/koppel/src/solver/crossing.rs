@@ -24,11 +24,11 @@ fn differs(before: f64, now: f64) -> bool {
 /// An interval in which a sign changes, with the functions at its ends.
 #[derive(Debug)]
 pub struct Bracket<'a> {
-    /// Its begin: no sign has changed.
+    /// Its start: no sign has changed.
     pub start: f64,
     /// Its end: some have.
     pub end: f64,
-    /// The functions at its begin.
+    /// The functions at its start.
     pub before: &'a mut [f64],
     /// The functions at its end.
     pub after: &'a mut [f64],

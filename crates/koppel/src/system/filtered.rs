@@ -1,7 +1,7 @@
 //! A subsystem with filters behind some of its outputs: one subsystem more in the sense of Kübler & Schiehlen 2000, (28)-(32),
 //! whose filtered outputs depend on no input of the same instant.
 //!
-//! A filter is solved exactly for an input that moves linearly between the outputs at the begin of the step, under the inputs
+//! A filter is solved exactly for an input that moves linearly between the outputs at the start of the step, under the inputs
 //! that begin it, and those at its end; where intermediate outputs are asked for, between those. It starts at rest, with
 //! what its source gives at the consistent start.
 

@@ -48,7 +48,7 @@ pub use ode_events::{Moment, OdeEvents};
 pub(crate) use ode_model::NO_TIME;
 pub use ode_model::{Ode, OdeModel, OdeSlopes};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
-pub(crate) use reinitialize::{Beginning, reinitialize};
+pub(crate) use reinitialize::{InitialConditions, reinitialize};
 pub use snapshot::{Hold, Holds, Horizon, Snapshot};
 pub use subsystem::{LinearModel, Mailbox, Subsystem};
 pub use tearing::{Signal, Tearing, tear};

@@ -9,7 +9,7 @@
 //! with the micro step h, and its end is taken: there the indicator has its new sign.
 //!
 //! Two crossings of one indicator inside a micro step leave its sign as it was. They are found by its rate: if it runs towards zero
-//! at the begin of the micro step and away from it at the end, its extremum is located first, and then the crossing before that.
+//! at the start of the micro step and away from it at the end, its extremum is located first, and then the crossing before that.
 //!
 //! An action is carried out when its condition becomes true, not while it is; one that is true at the start of the run has not become
 //! true. Actions may make other conditions true at the same time. What never ends is an error: more than 100 rounds at one time, or an
@@ -76,7 +76,7 @@ pub(super) struct Drive {
     now: Indicators,
     middle: Indicators,
     trial: Vec<f64>,
-    /// Indicators at the begin of a bracket, and inside of it.
+    /// Indicators at the start of a bracket, and inside it.
     narrowed: Vec<f64>,
     inside: Vec<f64>,
 }
@@ -294,7 +294,7 @@ enum Found {
     Nothing(f64),
 }
 
-/// Locates the first crossing inside of the last micro step.
+/// Locates the first crossing inside the last micro step.
 fn locate(
     solver: &mut Solver,
     rhs: &mut UnderInput<'_>,

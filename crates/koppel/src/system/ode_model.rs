@@ -254,7 +254,7 @@ impl OdeModel {
         }
     }
 
-    /// Adds the outputs at `tau` after the begin of a piece to the samples.
+    /// Adds the outputs at `tau` after the start of a piece to the samples.
     fn sample(&mut self, piece: Piece<'_>, tau: f64, samples: &mut Samples) {
         let time = piece.start + tau;
         piece.values(tau, &mut self.u);

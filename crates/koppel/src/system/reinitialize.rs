@@ -1,28 +1,28 @@
-//! A subsystem rolls back to the start.
+//! Initialises a subsystem again, for a roll-back to the start of the run.
 
 use super::ports::VariableId;
 use super::subsystem::Subsystem;
 use crate::error::Result;
 
-/// What a subsystem begins with.
-pub(crate) struct Beginning<'a> {
+/// What is set before a subsystem starts.
+pub(crate) struct InitialConditions<'a> {
     pub(crate) time: f64,
-    /// What is set before the start.
+    /// Parameters and start values.
     pub(crate) settings: &'a [(VariableId, f64)],
     pub(crate) inputs: &'a [f64],
 }
 
-/// Starts it so; outputs are those of the begin of the run.
+/// Initialises the subsystem; `outputs` become those of the start of the run.
 pub(crate) fn reinitialize(
     subsystem: &mut dyn Subsystem,
-    beginning: &Beginning<'_>,
+    initial: &InitialConditions<'_>,
     outputs: &mut [f64],
 ) -> Result<()> {
-    subsystem.initialize(beginning.time)?;
-    for (variable, value) in beginning.settings {
+    subsystem.initialize(initial.time)?;
+    for (variable, value) in initial.settings {
         subsystem.set(*variable, *value)?;
     }
-    subsystem.read(Some(beginning.inputs), outputs)?;
+    subsystem.read(Some(initial.inputs), outputs)?;
     if subsystem.leave_initialization()? {
         subsystem.read(None, outputs)?;
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::identify::{
-    Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range, Surrogate,
+    KnownRanges, LinearQuery, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range, Surrogate,
 };
 use crate::network::{Network, Settings, Slot};
 use crate::signal::Clock;
@@ -20,7 +20,7 @@ pub(super) struct Candidate<'a> {
     probe: Option<Probe<'a>>,
     /// Why it has no model.
     reason: Option<String>,
-    known: Known,
+    known: KnownRanges,
     /// Its inputs that can move, by their place, and their ranges, 0 where nothing is known.
     places: Vec<usize>,
     inputs: Vec<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Candidate<'a> {
 /// What was found of one subsystem.
 pub(super) struct Excited<R> {
     pub(super) found: R,
-    pub(super) known: Known,
+    pub(super) known: KnownRanges,
     pub(super) work: Work,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Candidate<'a> {
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<std::result::Result<Surrogate, String>> {
         let (inputs, outputs) = self.ranges();
-        let look = Look { inputs: &inputs, outputs: &outputs, watched, progress };
+        let look = LinearQuery { inputs: &inputs, outputs: &outputs, watched, progress };
         self.tried(|probe| probe.linear(&look))
     }
 
@@ -248,7 +248,7 @@ fn reason(error: &Error) -> String {
 }
 
 /// Ranges of outputs of which nothing but nominal and start values can be known.
-fn declared(nominal: &[Option<f64>], outputs: &[f64]) -> Known {
+fn declared(nominal: &[Option<f64>], outputs: &[f64]) -> KnownRanges {
     let range = |(nominal, value): (&Option<f64>, &f64)| match nominal.map(f64::abs) {
         Some(value) if value > 0.0 && value.is_finite() => Some(Range { value, origin: Origin::Nominal }),
         _ => (*value != 0.0).then(|| Range { value: value.abs(), origin: Origin::Start }),

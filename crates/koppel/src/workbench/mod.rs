@@ -22,7 +22,7 @@ pub use preparation::{Copies, Preparation};
 pub use probe_report::{Pole, PortRange, ProbeReport};
 pub(crate) use probing::probe;
 pub(crate) use surrogates::Findings;
-pub use surrogates::{Identified, Spared};
+pub use surrogates::{Identified, NotProbed};
 
 use crate::error::Result;
 use crate::network::{Network, failed};

@@ -40,7 +40,7 @@ pub(crate) fn probe(
         }
         let wanted = coupling.needs();
         if wanted != network.needs {
-            network.take_needs(wanted, clock.size());
+            network.set_needs(wanted, clock.size());
             needs = wanted.probe.unwrap_or(needs);
         }
     }

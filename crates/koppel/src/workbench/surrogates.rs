@@ -50,7 +50,7 @@ pub struct Identified {
 }
 
 /// A subsystem that is not to be excited, and why.
-pub type Spared = (String, String);
+pub type NotProbed = (String, String);
 
 impl Workbench<'_> {
     /// Excites the subsystems that have no linear model of their own, and keeps what they then are to first order: from now on
@@ -62,7 +62,7 @@ impl Workbench<'_> {
     /// If the consistent start cannot be found again. A subsystem without a model is no error: its reason is kept.
     pub fn excite_unknown(
         &mut self,
-        spared: &[Spared],
+        spared: &[NotProbed],
         store: Option<&dyn ProbeStore>,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<()> {

@@ -133,7 +133,7 @@ fn a_table_that_begins_with_a_jump_has_its_first_value_before() {
         let (table, ..) = run(system, &RunConfig { start, record, ..RunConfig::new(start + 2.0, 0.5) });
         table.column(0).collect::<Vec<f64>>()
     };
-    // Values at the begin of each of the four steps.
+    // Values at the start of each of the four steps.
     let cases: [(&[f64], &[f64], [f64; 4]); 5] = [
         (&[1.0, 1.0, 1.5], &[5.0, 7.0, 9.0], [5.0, 5.0, 7.0, 9.0]),
         (&[1.0, 1.0, 1.0], &[5.0, 6.0, 7.0], [5.0, 5.0, 7.0, 7.0]),

@@ -145,7 +145,7 @@ fn sampled_blocks_count_their_instants() {
         double = 2 * n";
     let mut model = model(text);
     let found = walk(&mut model, 0.25, 4).unwrap();
-    // At 0, 0.1, 0.2; then up to 0.4, 0.7 and 0.9; what is due at the end of a step acts at the begin of the next.
+    // At 0, 0.1, 0.2; then up to 0.4, 0.7 and 0.9; what is due at the end of a step acts at the start of the next.
     let n: Vec<f64> = found.iter().map(|y| y[0]).collect();
     assert_eq!(n, [3.0, 5.0, 8.0, 10.0]);
     assert!(found.iter().all(|y| y[1] == y[0] * (y[0] + 1.0) / 2.0 && y[3] == 2.0 * y[0]));

@@ -99,7 +99,7 @@ fn difference(text: &str, name: &str, solver: SolverConfig, size: f64, steps: u6
     let mut largest = vec![0.0_f64; p];
     for index in 0..steps {
         let step = Step { index, start: index as f64 * size, size };
-        // Inputs that move and turn inside of steps.
+        // Inputs that move and turn inside steps.
         let coefficients: Vec<f64> = (0..m)
             .flat_map(|input| {
                 let phase = step.start * (3.0 + input as f64);

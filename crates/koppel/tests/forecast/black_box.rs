@@ -16,7 +16,7 @@ use koppel::system::{
     Capabilities, Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System,
     SystemBuilder, Variable, VariableId,
 };
-use koppel::workbench::Spared;
+use koppel::workbench::NotProbed;
 use std::sync::LazyLock;
 
 fn closed(system: System) -> System {
@@ -177,11 +177,11 @@ impl Subsystem for Strange {
 
 /// y' = 2 (g u - y) and an integrator that takes it back: x' = -y. Zero-order hold with step h: z² - (1 + e) z + e + g (1 - e) h, with
 /// e = e^{-2h}; the product of the poles is 1 where g (1 - e) h = 1 - e, so h = 1 / g.
-fn strange(gain: f64, lag: usize, spared: &[Spared]) -> (Forecast, Run) {
+fn strange(gain: f64, lag: usize, spared: &[NotProbed]) -> (Forecast, Run) {
     judged(Strange::new(gain, lag, false), spared)
 }
 
-fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Run) {
+fn judged(strange: Strange, spared: &[NotProbed]) -> (Forecast, Run) {
     let matrix = |value: f64| Matrix::from_slice(1, 1, &[value]);
     let integrator = StateSpace { a: matrix(0.0), b: matrix(-1.0), c: matrix(1.0), d: matrix(0.0) };
     let ode = LinearOde::new(integrator, vec![Variable::new("u")], vec![Variable::new("y")], &[1.0]).unwrap();

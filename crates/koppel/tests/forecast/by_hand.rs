@@ -110,7 +110,7 @@ impl Master {
         let owner: Vec<usize> =
             self.slaves.iter().enumerate().flat_map(|(k, s)| vec![k; s.c.len()]).collect();
         for group in &self.groups {
-            // What arrives at the begin of the step, and its slope.
+            // What arrives at the start of the step, and its slope.
             let known: Vec<(f64, f64)> = (0..p)
                 .map(|o| match (self.order, has_moved[owner[o]]) {
                     (0, _) => (y[o], 0.0),

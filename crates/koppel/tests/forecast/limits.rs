@@ -251,7 +251,7 @@ fn mixed_schedules_have_the_step_matrix_of_a_master_written_by_hand() {
         let place = |state: &str| -> usize { state[1..2].parse().unwrap() };
         for (i, row) in found.states.iter().enumerate() {
             for (j, column) in found.states.iter().enumerate() {
-                // y = c x at the begin of the step.
+                // y = c x at the start of the step.
                 let (row, column) = (place(row), place(column));
                 let wanted = phi[row][column] + phi[row][3 + column] * parameters[column].2;
                 assert!((found.matrix[(i, j)] - wanted).abs() < 1e-12, "{i}, {j}");

@@ -83,7 +83,7 @@ fn iteration_agrees_with_the_monolithic_run() {
             {
                 let iteration = IterationConfig::new(kind, AccelerationKind::Broyden);
                 let iteration = IterationConfig { torn, reuse, tolerance, ..iteration };
-                // A line from u_k to u_{k+1}: Euler's method sees its begin, as the monolithic run does.
+                // A line from u_k to u_{k+1}: Euler's method sees its start, as the monolithic run does.
                 let coupling = match kind {
                     IterationKind::Outputs => CouplingConfig::zoh(),
                     IterationKind::Step => CouplingConfig::foh(StartUp::Constant),

@@ -1,10 +1,10 @@
-//! Runs that a subsystem ends: inside of a step that was halved, and far from zero.
+//! Runs that a subsystem ends: inside a step that was halved, and far from zero.
 
 use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::record::{Record, Trajectory};
 use koppel::run::{
-    AccelerationKind, Change, Ending, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig,
+    AccelerationKind, Change, Ending, Flow, IterationConfig, IterationKind, OnNonConvergence, Run, RunConfig,
     RunState,
 };
 use koppel::signal::{Samples, Segment, Step};
@@ -12,7 +12,7 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Capabilities, Ports, Snapshot, Subsystem, System, SystemBuilder, Variable, VariableId};
 use koppel::{Error, Result};
 
-/// Ends the run when its time has come, at the end of a step or inside of it.
+/// Ends the run when its time has come, at the end of a step or inside it.
 struct Alarm {
     ports: Ports,
     capabilities: Capabilities,
@@ -94,7 +94,7 @@ fn a_run_that_ends_in_a_half_step_ends_where_all_are() {
     let mut case = case("dual-mass").unwrap();
     case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Exact {});
     let iteration = IterationConfig {
-        otherwise: Otherwise::Halve,
+        otherwise: OnNonConvergence::Halve,
         max_iterations: 8,
         ..IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint)
     };

@@ -1,13 +1,15 @@
 //! Loops on which one try fails, and what comes after.
 
 use crate::members::Static;
-use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Otherwise, Reading, Run, RunConfig};
+use koppel::run::{
+    AccelerationKind, IterationConfig, IterationKind, OnNonConvergence, Reading, Run, RunConfig,
+};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, System, SystemBuilder};
 
 const STEP: f64 = 0.1;
 
-fn iterated(kind: IterationKind, acceleration: AccelerationKind, otherwise: Otherwise) -> RunConfig {
+fn iterated(kind: IterationKind, acceleration: AccelerationKind, otherwise: OnNonConvergence) -> RunConfig {
     let iteration = IterationConfig { otherwise, ..IterationConfig::new(kind, acceleration) };
     RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, STEP) }
 }
@@ -44,7 +46,7 @@ fn derivatives_that_could_not_be_used_are_not_kept() {
             }
         })
     };
-    let config = iterated(IterationKind::Outputs, AccelerationKind::Newton, Otherwise::Accept);
+    let config = iterated(IterationKind::Outputs, AccelerationKind::Newton, OnNonConvergence::Accept);
     let mut run = Run::new(system(), &config).unwrap();
     for k in 1..=10 {
         let done = run.advance();
@@ -66,7 +68,7 @@ fn the_whole_loop_is_solved_from_where_the_search_began() {
     let system = with_time(&["y"], |u, t, y| {
         y[0] = if u > 3.0 { f64::NAN } else { 0.5 * u + (6.0 * t).min(1.2) };
     });
-    let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Stop);
+    let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, OnNonConvergence::Stop);
     let mut run = Run::new(system, &config).unwrap();
     for k in 1..=10 {
         run.advance().unwrap();
@@ -80,7 +82,7 @@ fn the_whole_loop_is_solved_from_where_the_search_began() {
 fn what_is_accepted_is_what_the_residual_belongs_to() {
     // y = y + 1 has no solution.
     let system = with_time(&["y"], |u, t, y| y[0] = if t > 0.05 { u + 1.0 } else { 0.5 * u + 1.0 });
-    let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Accept);
+    let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, OnNonConvergence::Accept);
     let mut run = Run::new(system, &config).unwrap();
     run.advance().unwrap();
     let work = run.loop_works().next().unwrap();
@@ -98,7 +100,7 @@ fn a_member_that_gives_no_number_ends_a_run_whose_steps_are_iterated() {
     });
     let config = RunConfig {
         reading: Reading::Stale,
-        ..iterated(IterationKind::Step, AccelerationKind::Broyden, Otherwise::Stop)
+        ..iterated(IterationKind::Step, AccelerationKind::Broyden, OnNonConvergence::Stop)
     };
     let mut run = Run::new(system, &config).unwrap();
     (0..5).for_each(|_| run.advance().unwrap());
@@ -128,7 +130,7 @@ fn a_guess_is_not_looked_up_beyond_a_table() {
         for acceleration in
             [AccelerationKind::Broyden, AccelerationKind::Newton, AccelerationKind::FixedPoint]
         {
-            let mut config = iterated(kind, acceleration, Otherwise::Stop);
+            let mut config = iterated(kind, acceleration, OnNonConvergence::Stop);
             // So that what goes through the table is guessed, too.
             config.iteration.as_mut().unwrap().torn = false;
             let mut run = Run::new(system(), &config).unwrap();
@@ -163,7 +165,7 @@ fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
             .unwrap()
     };
     for acceleration in [AccelerationKind::FixedPoint, AccelerationKind::Broyden, AccelerationKind::Newton] {
-        let config = iterated(IterationKind::Step, acceleration, Otherwise::Stop);
+        let config = iterated(IterationKind::Step, acceleration, OnNonConvergence::Stop);
         let mut run = Run::new(system(), &config).unwrap();
         assert_eq!(run.loop_works().next().unwrap().unknowns, ["b.y"]);
         for k in 1..=10 {
@@ -202,7 +204,7 @@ fn the_tolerance_is_relative_to_nominal_values() {
             .external("a.t", ramp)
             .build()
             .unwrap();
-        let mut config = iterated(kind, AccelerationKind::FixedPoint, Otherwise::Stop);
+        let mut config = iterated(kind, AccelerationKind::FixedPoint, OnNonConvergence::Stop);
         config.iteration.as_mut().unwrap().max_iterations = 1000;
         let mut run = Run::new(system, &config).unwrap();
         run.advance().unwrap();

@@ -107,7 +107,7 @@ fn the_controller_of_the_steering_samples() {
     };
     let mut largest = 0.0_f64;
     for (k, row) in table.rows.iter().enumerate().skip(1) {
-        // Set at the begin of the millisecond that ends here or later.
+        // Set at the start of the millisecond that ends here or later.
         let sampled = &table.rows[(k - 1) / 4 * 4];
         let twist = at(sampled, "delta_s") - at(sampled, "x") / 0.0098;
         let pinion = 115.0 * twist + 0.3 * (at(sampled, "omega_s") - at(sampled, "v") / 0.0098);

@@ -1,5 +1,5 @@
 //! What limits the step on the mass with LuGre friction: how good VFPS would be if its prediction were made with the equations
-//! themselves, and with the equations linearised at the begin of every step.
+//! themselves, and with the equations linearised at the start of every step.
 //!
 //! `cargo run --release --package koppel-experiments --bin friction_limits`
 //!

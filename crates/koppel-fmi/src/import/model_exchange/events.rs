@@ -12,7 +12,7 @@ impl Integrator {
         Ok(())
     }
 
-    /// An event inside of a step, or with new inputs at its begin, noted for whoever watches.
+    /// An event inside a step, or with new inputs at its start, noted for whoever watches.
     pub(super) fn noted_event(&mut self, has_inputs: bool) -> Result<()> {
         let before = if self.is_fresh { None } else { self.base.watched()? };
         self.enter_event_mode()?;

@@ -9,7 +9,7 @@
 //! | ----------- | ---------------------------------------- |
 //! | `fault.rs`  | what serde refuses, by its parts         |
 //! | `reader.rs` | a tree as serde reads it                 |
-//! | `search.rs` | the place inside of a table taken whole  |
+//! | `search.rs` | the place inside a table taken whole  |
 
 mod fault;
 mod reader;

@@ -1,7 +1,7 @@
-//! The place of what is refused inside of a table that serde has taken in whole.
+//! The place of what is refused inside a table that serde has taken in whole.
 //!
 //! serde reads entries and members in order and stops at the first that it refuses. So the culprit is the last of the shortest
-//! beginning that is refused for the same reason; inside of it the search goes on.
+//! beginning that is refused for the same reason; inside it the search goes on.
 
 use serde::de::DeserializeOwned;
 

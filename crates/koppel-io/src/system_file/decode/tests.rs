@@ -1,4 +1,4 @@
-//! What serde refuses is told by its parts and at its place, inside of tagged tables, too.
+//! What serde refuses is told by its parts and at its place, inside tagged tables, too.
 
 use koppel::coupling::CouplingConfig;
 use koppel::run::RunConfig;

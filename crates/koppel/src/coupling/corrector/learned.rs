@@ -102,9 +102,9 @@ impl Coupling for LearnedCorrector {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
-        self.models.moved(view, subsystem, samples);
+        self.models.observe(view, subsystem, samples);
         Ok(())
     }
 

@@ -45,7 +45,7 @@ struct Discrete {
 struct Smoother {
     /// u at the start, from which all else counts.
     reference: f64,
-    /// x at the begin of the present step.
+    /// x at the start of the present step.
     state: [f64; ORDER],
     /// Values that arrived, newest first, and their times.
     arrived: [[f64; 2]; TERMS],

@@ -56,7 +56,7 @@ impl Distance {
     }
 
     /// Takes what was seen of a subsystem inside the step.
-    pub(super) fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
+    pub(super) fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
         let range = view.graph.outputs_of(subsystem);
         self.ended[range.clone()].copy_from_slice(&view.outputs[range.clone()]);
         if samples.mean(&mut self.means[range.clone()]).is_none() {
@@ -108,7 +108,7 @@ impl Distance {
         }
         closed.solve_in_place(&mut self.next);
         std::mem::swap(&mut self.delta, &mut self.next);
-        // δ of the begin of the step is in `next` now.
+        // δ of the start of the step is in `next` now.
         wired_linear(view, &self.delta, &mut self.wired);
         let Distance { past, epsilon, correction, wired, next, .. } = self;
         past.push(next, |input| epsilon[input] + correction[input] + wired[input] - view.graph.offset(input));
@@ -116,7 +116,7 @@ impl Distance {
 
     /// What (2.58) adds to ε of an input; its mean is in `wired`.
     fn correction(&self, view: &View<'_>, input: InputId, size: f64) -> f64 {
-        // At the begin of the step inputs may have jumped: ε after that.
+        // At the start of the step inputs may have jumped: ε after that.
         let begin = self.arrived[input] - view.given(input, 0.0);
         self.wired[input] - mean_given(view, input, size) - 0.5 * (self.epsilon[input] + begin)
     }

@@ -109,7 +109,7 @@ impl Past {
         sum
     }
 
-    /// A step has ended: δ at its begin, and g at its end.
+    /// A step has ended: δ at its start, and g at its end.
     pub(super) fn push(&mut self, delta: &[f64], gap: impl Fn(usize) -> f64) {
         if !self.deltas.is_empty() {
             self.deltas.rotate_right(self.outputs);

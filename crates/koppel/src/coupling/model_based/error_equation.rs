@@ -24,7 +24,7 @@ pub enum ErrorEquationConfig {
     Off,
     /// The error is carried on from step to step.
     Carried,
-    /// The error is set to zero at the begin of each step.
+    /// The error is set to zero at the start of each step.
     Reset,
 }
 

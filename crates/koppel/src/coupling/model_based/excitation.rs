@@ -1,6 +1,6 @@
 //! What external signals do to a linear model over one step.
 //!
-//! Signals are known functions of time. Their values at the begin of the step count as held; what they change by, ẽ(t),
+//! Signals are known functions of time. Their values at the start of the step count as held; what they change by, ẽ(t),
 //! acts on x' = A x + B ẽ from x = 0. The step is walked in ten parts, ẽ being a line in each; where a signal jumps inside a
 //! part, its mean. So a jump at a communication point is met exactly, one inside the step to a tenth of it.
 
@@ -15,13 +15,13 @@ const PARTS: usize = 10;
 /// External signals over one step.
 #[derive(Clone, Debug, Default)]
 pub(in crate::coupling) struct Excitation {
-    /// Values of all inputs' signals at the begin, after a jump there.
+    /// Values of all inputs' signals at the start, after a jump there.
     pub(in crate::coupling) start: Vec<f64>,
     /// The same before a jump there.
     pub(in crate::coupling) before: Vec<f64>,
-    /// Change from the begin to the end.
+    /// Change from the start to the end.
     pub(in crate::coupling) change: Vec<f64>,
-    /// Per part: all values at its begin, then all slopes.
+    /// Per part: all values at its start, then all slopes.
     lines: Vec<f64>,
     /// True if some signal changes within the step.
     pub(in crate::coupling) is_active: bool,

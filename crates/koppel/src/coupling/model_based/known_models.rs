@@ -129,7 +129,12 @@ impl KnownModels {
     }
 
     /// A subsystem has moved; once all have, step 1 is solved.
-    pub(in crate::coupling) fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
+    pub(in crate::coupling) fn observe(
+        &mut self,
+        view: &View<'_>,
+        subsystem: SubsystemId,
+        samples: &Samples,
+    ) {
         self.error.collect(view, subsystem, samples);
         if subsystem + 1 == view.graph.len() {
             self.error.advance(view, &self.closed);

@@ -135,7 +135,7 @@ impl Local {
         Ok(())
     }
 
-    /// Finds G⁺ ρ for a goal, from the outputs `y`, the inputs `u0` at the begin of the step, and ε = u0 - u⁻.
+    /// Finds G⁺ ρ for a goal, from the outputs `y`, the inputs `u0` at the start of the step, and ε = u0 - u⁻.
     pub(in crate::coupling) fn aim(
         &mut self,
         (model, transition): (&InterfaceModel, &Transition),

@@ -181,8 +181,8 @@ impl Coupling for LearnedPrestep {
         Ok(())
     }
 
-    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
-        self.models.moved(view, subsystem, samples);
+    fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.models.observe(view, subsystem, samples);
         Ok(())
     }
 

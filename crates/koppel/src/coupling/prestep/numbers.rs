@@ -45,7 +45,7 @@ impl Ahead {
 pub(super) struct Numbers {
     /// ε.
     pub(super) epsilon: Vec<f64>,
-    /// Inputs at the begin of the step, without and with external signals.
+    /// Inputs at the start of the step, without and with external signals.
     pub(super) start: Vec<f64>,
     pub(super) start_full: Vec<f64>,
     /// ỹ and ŷ.

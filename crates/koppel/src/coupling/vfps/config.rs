@@ -47,7 +47,7 @@ pub struct VfpsConfig {
     /// Subsystems that are not excited before the run: what they do is learned while it goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<String>,
-    /// How often a step is taken at most, where every subsystem can roll back to its begin; 1 is once.
+    /// How often a step is taken at most, where every subsystem can roll back to its start; 1 is once.
     pub trials: usize,
     /// Quality figure from which plain extrapolation need not be clearly better than the coupled prediction to be used.
     pub modified_above: f64,

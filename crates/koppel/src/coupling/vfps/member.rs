@@ -257,7 +257,7 @@ impl Member {
         self.input_ranges[k]
     }
 
-    /// What had arrived at one of its inputs at the begin of the step.
+    /// What had arrived at one of its inputs at the start of the step.
     pub(super) fn arrived_last(&self, k: usize) -> f64 {
         self.input_start[k] + self.defect.begin[k] * self.input_ranges[k]
     }

@@ -1,4 +1,4 @@
-//! Steps that are repeated, where every subsystem can roll back to their begin.
+//! Steps that are repeated, where every subsystem can roll back to their start.
 //!
 //! After a step the outputs at all nodes are known. Inputs should have been v = L y and were u. With e = v - u the models tell
 //! what the outputs become if the inputs are put right, together with what follows from that for the inputs of all others: (1)
@@ -19,7 +19,7 @@ use super::deviation::{Choice, NEWEST};
 use super::member::Member;
 use super::pool::Pool;
 use super::secant::Secant;
-use crate::coupling::{Trial, View};
+use crate::coupling::{StepResult, View};
 
 /// Share of its range that outputs may be wrong by the inputs of one step.
 const TOLERANCE: f64 = 1e-4;
@@ -51,7 +51,7 @@ pub(super) struct Repetition {
 const CHOICES: [Choice; 2] = [Pool::model, Pool::fitted];
 
 impl Repetition {
-    /// Room for these nodes, so many of them without those at the begin of a step.
+    /// Room for these nodes, so many of them without those at the start of a step.
     pub(super) fn allocate(&mut self, nodes: &[f64], inner: usize) {
         self.nodes.clear();
         self.nodes.extend_from_slice(nodes);
@@ -72,12 +72,12 @@ impl Repetition {
 
 impl Vfps {
     /// Whether the step should be repeated, with what is then in `nodes`.
-    pub(super) fn try_again(&mut self, view: &View<'_>, trial: Trial) -> bool {
+    pub(super) fn try_again(&mut self, view: &View<'_>, result: StepResult) -> bool {
         if !self.prediction.is_whole(view.step.size) || self.repetition.is_last {
             return false;
         }
         self.repetition.trials += 1;
-        let size = if trial == Trial::Done { self.find_correction() } else { f64::INFINITY };
+        let size = if result == StepResult::Completed { self.find_correction() } else { f64::INFINITY };
         let repetition = &mut self.repetition;
         if size < repetition.best {
             repetition.best = size;

@@ -5,7 +5,7 @@
 //! ones, or the model misses the experiment at the other step size; and made longer where nothing moves far enough in a step.
 
 use super::excitation::excite;
-use super::{Answer, Asked, Probe};
+use super::{Answer, Probe, QuestionKind};
 use crate::error::{Error, Result};
 use crate::identify::surrogate::{Course, NO_LOGARITHM, Realization, Seen, Surrogate};
 use crate::linalg::Matrix;
@@ -35,7 +35,7 @@ const NOT_AT_ALL: f64 = 1e-6;
 const GOOD: f64 = 5e-3;
 
 /// What is looked for.
-pub struct Look<'a> {
+pub struct LinearQuery<'a> {
     /// Ranges of the inputs that are excited.
     pub inputs: &'a [f64],
     /// Ranges of all outputs.
@@ -48,7 +48,7 @@ pub struct Look<'a> {
 
 /// The way to another step size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum SizeChange {
     Shorter,
     Longer,
 }
@@ -69,8 +69,8 @@ impl Probe<'_> {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if there is none.
-    pub fn linear(&mut self, look: &Look<'_>) -> Result<Surrogate> {
-        let asked = Asked::Linear(look.inputs.to_vec(), look.outputs.to_vec(), look.watched.to_vec());
+    pub fn linear(&mut self, look: &LinearQuery<'_>) -> Result<Surrogate> {
+        let asked = QuestionKind::Linear(look.inputs.to_vec(), look.outputs.to_vec(), look.watched.to_vec());
         let answer = self.ask(asked, |probe| Ok(Answer::Linear(Box::new(probe.find_linear(look)?))))?;
         match answer {
             Answer::Linear(found) => Ok(*found),
@@ -78,16 +78,16 @@ impl Probe<'_> {
         }
     }
 
-    fn find_linear(&mut self, look: &Look<'_>) -> Result<Surrogate> {
+    fn find_linear(&mut self, look: &LinearQuery<'_>) -> Result<Surrogate> {
         if look.inputs.is_empty() || look.watched.is_empty() {
             return self.without_inputs(look);
         }
         let may_vary = !self.subject.subsystem.ports().one_step_size;
         let mut step = self.subject.place.size;
-        let (mut best, mut last): (Option<Attempt>, Option<Turn>) = (None, None);
+        let (mut best, mut last): (Option<Attempt>, Option<SizeChange>) = (None, None);
         for _ in 0..SIZES {
             let attempt = self.attempt(look, step, may_vary)?;
-            let turn = attempt.as_ref().map_or(Some(Turn::Shorter), Attempt::turn);
+            let turn = attempt.as_ref().map_or(Some(SizeChange::Shorter), Attempt::turn);
             if let Some(attempt) = attempt
                 && best.as_ref().is_none_or(|best| attempt.is_better(best, turn.is_none()))
             {
@@ -98,7 +98,7 @@ impl Probe<'_> {
                 break;
             }
             last = turn;
-            step *= if turn == Some(Turn::Longer) { FACTOR } else { 1.0 / FACTOR };
+            step *= if turn == Some(SizeChange::Longer) { FACTOR } else { 1.0 / FACTOR };
         }
         let Some(best) = best else {
             let failure = self.subject.failure.as_ref().map(ToString::to_string);
@@ -109,7 +109,7 @@ impl Probe<'_> {
     }
 
     /// By how much a model misses what happens over the whole ranges, in steps of the run; 0 if that cannot be seen.
-    fn wide(&mut self, look: &Look<'_>, best: &Attempt) -> Result<f64> {
+    fn wide(&mut self, look: &LinearQuery<'_>, best: &Attempt) -> Result<f64> {
         let amplitude = best.amplitude * (1.0 / best.largest).clamp(1.0, 1.0 / AMPLITUDE);
         let size = self.subject.place.size;
         let course = self.other((3, look), size, amplitude)?;
@@ -117,7 +117,7 @@ impl Probe<'_> {
     }
 
     /// Steps alone, then random inputs; nothing if no model fits.
-    fn attempt(&mut self, look: &Look<'_>, step: f64, may_vary: bool) -> Result<Option<Attempt>> {
+    fn attempt(&mut self, look: &LinearQuery<'_>, step: f64, may_vary: bool) -> Result<Option<Attempt>> {
         let (m, n) = (look.inputs.len(), look.watched.len());
         let Some(free) = self.held(look, step, &vec![0.0; STEPS * m])? else { return Ok(None) };
         let mut amplitude = AMPLITUDE;
@@ -157,7 +157,7 @@ impl Probe<'_> {
     /// The experiment at another step size.
     fn other(
         &mut self,
-        (number, look): (u64, &Look<'_>),
+        (number, look): (u64, &LinearQuery<'_>),
         step: f64,
         amplitude: f64,
     ) -> Result<Option<Course>> {
@@ -171,7 +171,7 @@ impl Probe<'_> {
 
     /// Scaled outputs that are watched, at the ends of all steps, with inputs that deviate from rest by `moves`, a row per step;
     /// nothing if it does not come to the end.
-    fn held(&mut self, look: &Look<'_>, size: f64, moves: &[f64]) -> Result<Option<Vec<f64>>> {
+    fn held(&mut self, look: &LinearQuery<'_>, size: f64, moves: &[f64]) -> Result<Option<Vec<f64>>> {
         (look.progress)(&format!("probed in steps of {size:.3e} s"));
         self.subject.stand_at_start()?;
         let width = look.inputs.len();
@@ -197,12 +197,12 @@ impl Probe<'_> {
     }
 
     /// Scaled outputs at the start.
-    fn start_of(&self, look: &Look<'_>) -> Vec<f64> {
+    fn start_of(&self, look: &LinearQuery<'_>) -> Vec<f64> {
         look.watched.iter().map(|k| self.subject.place.outputs[*k] / look.outputs[*k]).collect()
     }
 
     /// In the units of the ports.
-    fn surrogate(&mut self, look: &Look<'_>, best: &Attempt) -> Result<Surrogate> {
+    fn surrogate(&mut self, look: &LinearQuery<'_>, best: &Attempt) -> Result<Surrogate> {
         let StateSpace { a, b, c, d } = &best.found.model;
         let place = |input: usize| self.subject.place.inputs.iter().position(|other| *other == input);
         let all = self.subject.place.rest.len();
@@ -227,7 +227,7 @@ impl Probe<'_> {
     }
 
     /// True if outputs that follow inputs at once where a step ends do not when they are read with others then.
-    fn reads_stale(&mut self, look: &Look<'_>, d: &Matrix, amplitude: f64) -> Result<bool> {
+    fn reads_stale(&mut self, look: &LinearQuery<'_>, d: &Matrix, amplitude: f64) -> Result<bool> {
         if d.max_abs() == 0.0 {
             return Ok(false);
         }
@@ -254,7 +254,7 @@ impl Probe<'_> {
     }
 
     /// Of one that has no input to excite, or no output: no output follows an input.
-    fn without_inputs(&mut self, look: &Look<'_>) -> Result<Surrogate> {
+    fn without_inputs(&mut self, look: &LinearQuery<'_>) -> Result<Surrogate> {
         let step = self.subject.place.size;
         let free = self.held(look, step, &[])?;
         let begin = self.start_of(look);
@@ -275,12 +275,12 @@ impl Probe<'_> {
 
 impl Attempt {
     /// Whether steps of another size would show more.
-    fn turn(&self) -> Option<Turn> {
+    fn turn(&self) -> Option<SizeChange> {
         let (fastest, turned) = self.found.pace();
         if self.error > GOOD || turned > FASTEST {
-            Some(Turn::Shorter)
+            Some(SizeChange::Shorter)
         } else if fastest > NOT_AT_ALL && fastest < SLOWEST {
-            Some(Turn::Longer)
+            Some(SizeChange::Longer)
         } else {
             None
         }
@@ -293,12 +293,12 @@ impl Attempt {
 }
 
 /// Random inputs, a row per step.
-fn random(number: u64, look: &Look<'_>, amplitude: f64) -> Vec<f64> {
+fn random(number: u64, look: &LinearQuery<'_>, amplitude: f64) -> Vec<f64> {
     // The first row belongs to the start, where nothing has moved yet.
     excite(3000 + number, look.inputs, 0.5 * amplitude, 4, STEPS / 4).split_off(look.inputs.len())
 }
 
-fn scaled(moves: &[f64], look: &Look<'_>) -> Vec<f64> {
+fn scaled(moves: &[f64], look: &LinearQuery<'_>) -> Vec<f64> {
     let m = look.inputs.len();
     moves.iter().enumerate().map(|(i, u)| u / look.inputs[i % m]).collect()
 }

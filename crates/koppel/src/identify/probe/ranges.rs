@@ -5,7 +5,7 @@
 //! sources and of external signals, and the outputs by what they then do. Nothing is taken from a run of the whole system.
 
 use super::excitation::excite;
-use super::{Answer, Asked, Probe};
+use super::{Answer, Probe, QuestionKind};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
@@ -64,11 +64,11 @@ impl Origin {
 }
 
 /// What is known of the ranges of one subsystem's outputs.
-pub type Known = Vec<Option<Range>>;
+pub type KnownRanges = Vec<Option<Range>>;
 
 impl Probe<'_> {
     /// Ranges by nominal values, by moves with inputs at rest, or by start values.
-    pub fn ranges_at_rest(&self, nominal: &[Option<f64>]) -> Known {
+    pub fn ranges_at_rest(&self, nominal: &[Option<f64>]) -> KnownRanges {
         let range = |k: usize| {
             let found = |origin: Origin| move |value: f64| Range { value, origin };
             let declared = nominal[k].map(f64::abs).filter(|range| *range > 0.0 && range.is_finite());
@@ -84,8 +84,8 @@ impl Probe<'_> {
     }
 
     /// Fills in what is not known by how far outputs move when the inputs move by their ranges.
-    pub fn ranges_excited(&mut self, inputs: &[f64], known: &mut Known) -> Result<()> {
-        let answer = self.ask(Asked::Moves(inputs.to_vec()), |probe| {
+    pub fn ranges_excited(&mut self, inputs: &[f64], known: &mut KnownRanges) -> Result<()> {
+        let answer = self.ask(QuestionKind::Moves(inputs.to_vec()), |probe| {
             let moves = excite(2000, inputs, SHARE, probe.subject.place.nodes, STEPS);
             let seen = probe.experiment(&moves, STEPS)?;
             let rows = seen.len().min(probe.free.len());

@@ -30,12 +30,12 @@ pub struct Question {
     /// Which of the inputs are excited.
     pub inputs: Vec<usize>,
     /// What is wanted.
-    pub asked: Asked,
+    pub asked: QuestionKind,
 }
 
-/// The questions.
+/// What a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Asked {
+pub enum QuestionKind {
     /// What its outputs do with inputs at rest.
     AtRest,
     /// How far its outputs move when inputs move by these ranges.
@@ -76,7 +76,7 @@ pub struct Memory<'a> {
 }
 
 impl Memory<'_> {
-    pub(super) fn question(&self, place: &Place<'_>, asked: Asked) -> Question {
+    pub(super) fn question(&self, place: &Place<'_>, asked: QuestionKind) -> Question {
         Question {
             identity: self.identity.clone(),
             revision: REVISION,

@@ -1,7 +1,7 @@
 //! A subsystem that is moved at the start of its run, and restored: by its saved state, or by re-initialising it.
 
 use crate::error::{Error, Result};
-use crate::system::{Beginning, Snapshot, Subsystem, VariableId, reinitialize};
+use crate::system::{InitialConditions, Snapshot, Subsystem, VariableId, reinitialize};
 
 /// How a subsystem is restored.
 enum Rewind {
@@ -88,7 +88,7 @@ impl<'a> Subject<'a> {
     /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
     fn reinitialize(&mut self, wanted: Option<&[f64]>) -> Result<()> {
         let Place { start, settings, rest, .. } = &self.place;
-        let beginning = Beginning { time: *start, settings, inputs: rest };
+        let beginning = InitialConditions { time: *start, settings, inputs: rest };
         reinitialize(&mut *self.subsystem, &beginning, &mut self.outputs)?;
         let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
         let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));

@@ -6,7 +6,7 @@
 use super::Instant;
 use super::loop_solver::LoopSolver;
 use crate::error::{Error, Result};
-use crate::system::{Beginning, SubsystemId, SystemGraph, VariableId, are_in_cycles};
+use crate::system::{InitialConditions, SubsystemId, SystemGraph, VariableId, are_in_cycles};
 use std::cell::OnceCell;
 
 /// Inputs that differ by less than this part of their size are the same.
@@ -54,8 +54,8 @@ impl LateStart {
         id: SubsystemId,
         time: f64,
         inputs: &'a [f64],
-    ) -> Beginning<'a> {
-        Beginning { time, settings: &self.settings[id], inputs }
+    ) -> InitialConditions<'a> {
+        InitialConditions { time, settings: &self.settings[id], inputs }
     }
 
     /// True if something was done since this was asked last.

@@ -7,7 +7,7 @@ use super::Instant;
 use super::loop_derivatives::LoopDerivatives;
 use super::loop_solver::LoopSolver;
 use crate::error::{Error, Result};
-use crate::iteration::{AccelerationKind, IterationConfig, LoopWork, Otherwise, Search, Verdict};
+use crate::iteration::{AccelerationKind, IterationConfig, LoopWork, OnNonConvergence, Search, Verdict};
 use crate::system::{AlgebraicLoop, SubsystemId, SystemGraph};
 use crate::tape::Tape;
 
@@ -26,7 +26,7 @@ pub(super) struct OutputIteration {
     is_torn: bool,
     /// Whether the whole loop is solved by Newton's method where the cut amplifies round-off.
     can_solve_whole: bool,
-    otherwise: Otherwise,
+    otherwise: OnNonConvergence,
     work: LoopWork,
 }
 
@@ -97,7 +97,7 @@ impl OutputIteration {
         }
         self.work.note(evaluations, residual);
         self.work.note_unconverged(now.time);
-        if self.otherwise == Otherwise::Accept && residual.is_finite() {
+        if self.otherwise == OnNonConvergence::Accept && residual.is_finite() {
             return Ok(());
         }
         Err(Error::LoopNotSolved {

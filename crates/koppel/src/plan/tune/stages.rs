@@ -1,6 +1,6 @@
 //! Orders and groups in which subsystems move.
 //!
-//! A subsystem that advances before another gives it the value of the end of the step, every other that of its begin. So a schedule is
+//! A subsystem that advances before another gives it the value of the end of the step, every other that of its start. So a schedule is
 //! no more than the answer to one question for each connection: has its source moved already? Schedules with the same answers
 //! give the same results. Each is given by the earliest stages that keep the answers, so that as many as possible move side by
 //! side:

@@ -1,4 +1,4 @@
-//! Which scheme moves a network: chosen once, when a run is set up.
+//! Which scheme advances a network: chosen once, when a run is set up.
 
 use super::halved::{Halved, is_halved};
 use super::iterated::Iterated;
@@ -11,8 +11,8 @@ use crate::iteration::IterationConfig;
 use crate::network::Network;
 use std::ops::Range;
 
-/// The scheme for this network, which stands at its start, and why steps are not repeated, if the coupling would do so and
-/// cannot. `loops` are the stages that are repeated together.
+/// The scheme for this network, which is at its start, and the reason if the coupling asks for repeated steps that are not possible.
+/// `loops` are the stages that are iterated together.
 pub(in crate::run) fn choose(
     staged: Staged,
     network: &mut Network,
@@ -22,16 +22,17 @@ pub(in crate::run) fn choose(
 ) -> Result<(Box<dyn Scheme>, Option<String>)> {
     let is_halved = is_halved(iteration);
     let is_wanted = network.needs.repeats;
-    let lack = is_wanted.then(|| repeated::lack(&staged, network, is_halved || !loops.is_empty())).flatten();
+    let obstacle =
+        is_wanted.then(|| repeated::obstacle(&staged, network, is_halved || !loops.is_empty())).flatten();
     let chosen: Box<dyn Scheme> = match iteration {
         Some(settings) if !loops.is_empty() => {
             let iterated = Iterated::new(staged, network, loops, settings, time)?;
             if is_halved { Box::new(Halved::new(iterated, network)?) } else { Box::new(iterated) }
         }
         _ if is_halved => Box::new(Halved::new(staged, network)?),
-        _ if is_wanted && lack.is_none() => Box::new(Repeated::new(staged, network)),
+        _ if is_wanted && obstacle.is_none() => Box::new(Repeated::new(staged, network)),
         _ if plain::is_plain(&staged, network) => Box::new(Plain::new(staged, network)),
         _ => Box::new(staged),
     };
-    Ok((chosen, lack))
+    Ok((chosen, obstacle))
 }

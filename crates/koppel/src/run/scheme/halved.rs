@@ -3,7 +3,7 @@
 use super::scheme::Scheme;
 use super::staged::Staged;
 use crate::error::{Error, Result, Subject};
-use crate::iteration::{IterationConfig, LoopWork, Mark, Otherwise};
+use crate::iteration::{Counts, IterationConfig, LoopWork, OnNonConvergence};
 use crate::network::Network;
 use crate::signal::Step;
 use crate::system::{Horizon, Message, Snapshot, SubsystemId};
@@ -24,7 +24,7 @@ pub(super) struct Halved<S> {
     messages: Vec<Message>,
     subsystems: Vec<Snapshot>,
     /// What was counted up to there, loop by loop.
-    marks: Vec<Mark>,
+    marks: Vec<Counts>,
 }
 
 impl<S: Scheme> Halved<S> {
@@ -66,7 +66,7 @@ impl<S: Scheme> Halved<S> {
         if self.inner.staged().outcome.termination.is_some() {
             return Ok(());
         }
-        // What has jumped at the begin of the step has not jumped in the middle.
+        // What has jumped at the start of the step has not jumped in the middle.
         network.board.has_jumped.fill(false);
         let rest = Step { index: step.index, start: middle, size: end - middle };
         self.halve(network, rest, end, depth + 1)
@@ -107,8 +107,8 @@ impl<S: Scheme> Scheme for Halved<S> {
         self.halve(network, step, end, 0)
     }
 
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        self.inner.walk(network, step, end)
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        self.inner.advance(network, step, end)
     }
 
     fn staged(&self) -> &Staged {
@@ -159,5 +159,5 @@ pub(in crate::run) fn check_rates(iteration: Option<&IterationConfig>, is_multi_
 
 /// True if steps may be halved.
 pub(in crate::run) fn is_halved(iteration: Option<&IterationConfig>) -> bool {
-    iteration.is_some_and(|settings| settings.otherwise == Otherwise::Halve)
+    iteration.is_some_and(|settings| settings.otherwise == OnNonConvergence::Halve)
 }

@@ -9,7 +9,7 @@ use super::scheme::Scheme;
 use super::stage::{Attempt, Stage};
 use super::staged::Staged;
 use crate::error::{Error, Result};
-use crate::iteration::{IterationConfig, LoopWork, Otherwise, Search, Verdict};
+use crate::iteration::{IterationConfig, LoopWork, OnNonConvergence, Search, Verdict};
 use crate::network::{Network, Slot};
 use crate::signal::Step;
 use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
@@ -32,7 +32,7 @@ struct StepLoop {
     search: Search,
     owners: Vec<SubsystemId>,
     snapshots: Vec<Snapshot>,
-    otherwise: Otherwise,
+    otherwise: OnNonConvergence,
     work: LoopWork,
 }
 
@@ -99,7 +99,7 @@ impl StepLoop {
         }
     }
 
-    /// All members roll back to the begin of the step, and the next guess is delivered.
+    /// All members roll back to the start of the step, and the next guess is delivered.
     fn roll_back(&self, network: &mut Network, end: f64) -> Result<()> {
         let Network { slots, graph, .. } = network;
         for (slot, snapshot) in slots[self.members.clone()].iter_mut().zip(&self.snapshots) {
@@ -118,7 +118,7 @@ impl StepLoop {
         let (evaluations, residual) = (self.search.evaluations(), self.search.size());
         if verdict == Verdict::Failed {
             self.work.note_unconverged(end);
-            if self.otherwise != Otherwise::Accept || !residual.is_finite() {
+            if self.otherwise != OnNonConvergence::Accept || !residual.is_finite() {
                 return Err(Error::LoopNotSolved {
                     path: self.work.path.clone(),
                     time: end,
@@ -184,9 +184,9 @@ impl Iterated {
                 continue;
             }
             l.work.note(l.search.evaluations(), l.search.size());
-            // There is no better trial: a member that has ended the run inside of it has done so.
+            // There is no better trial: a member that has ended the run inside it has done so.
             if let Some(error) = ended {
-                staged.outcome.moved = l.members.end;
+                staged.outcome.advanced = l.members.end;
                 return Err(error);
             }
             break verdict;
@@ -200,7 +200,7 @@ impl Iterated {
 }
 
 impl Scheme for Iterated {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
         self.staged.prepare(network, step)?;
         let (mut stage, mut number) = (0, 0);
         while stage < self.staged.stages.len() {

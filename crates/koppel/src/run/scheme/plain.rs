@@ -1,24 +1,24 @@
-//! The fast path of the macro step: predict, move, deliver.
+//! The fast path of the macro step: predict, advance, deliver.
 //!
 //! Most steps of most runs are plain: outputs are not read again, one rate, no messages, no tables, and the coupling wants neither
-//! models nor samples. Such a step is that of `staged.rs`, number for number, without what does not occur:
+//! models nor samples. Such a step gives the same bits as `staged.rs`, without the phases that do not occur:
 //!
 //! ```text
 //! for each stage:
 //!     predict     the coupling writes the inputs, or they are held
-//!     move        outputs of T^{k+1}
-//!     deliver     what arrives belongs to T^{k+1}, so does what was applied
-//! note            how far inputs were from what they should have been
+//!     advance     outputs of T^{k+1}
+//!     deliver     arrivals and applied inputs belong to T^{k+1}
+//! record defects  differences between inputs and what is connected to them
 //! ```
 //!
-//! Where besides all inputs are held, all subsystems move at once and every input has one wire, [`Plain::held_steps`] takes many
-//! steps in one loop that is hardly more than one written by hand: cheap black boxes take less time for a step than a careful loop spends
-//! around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
-//! value in both, which never changes here. `planned` and the times of arrivals are written after the last of these steps.
+//! If in addition all inputs are held, all subsystems advance in parallel and every input has one wire, [`Plain::held_steps`] takes
+//! many steps in one loop that does little more than one written by hand: a step of a cheap black box takes less time than the general
+//! loop around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
+//! value in both, which never changes here. `predicted` and the times of arrivals are written after the last of these steps.
 //!
-//! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. After a failure the state is as described there.
+//! Steps whose times are measured, and all steps once threads are used, are left to `staged.rs`. After a failure the state is as described there.
 
-use super::crew::next_timed;
+use super::executor::next_timed;
 use super::scheme::Scheme;
 use super::stage::{Attempt, Stage};
 use super::staged::Staged;
@@ -54,7 +54,7 @@ fn is_held(staged: &Staged, network: &Network) -> bool {
     wired.is_empty()
         && deliveries.are_single()
         && network.graph.externals().is_empty()
-        && board.planned.terms() * board.planned.pieces() == 1
+        && board.predicted.terms() * board.predicted.pieces() == 1
         && board.history.depth() == 1
         && board.read_stale.is_empty()
 }
@@ -68,18 +68,18 @@ impl Plain {
     /// One plain step.
     #[inline(always)]
     fn plain_step(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
-        let Staged { stages, extremes, begin, outcome, .. } = &mut self.staged;
+        let Staged { stages, defects, step_start, outcome, .. } = &mut self.staged;
         let Network { coupling, graph, board, slots, .. } = network;
-        begin.keep_outputs(&board.outputs);
+        step_start.keep_outputs(&board.outputs);
         for Stage { members, inputs, wired, held, outputs, deliveries, .. } in stages {
             if !wired.is_empty() {
-                let (view, mut out) = board.plan(graph, *step);
+                let (view, mut out) = board.view_and_writer(graph, *step);
                 coupling.input(&view, wired, &mut out)?;
             }
             board.hold(held);
-            let Board { planned, outputs: values, .. } = &mut *board;
+            let Board { predicted, outputs: values, .. } = &mut *board;
             for slot in &mut slots[members.clone()] {
-                if let Err(source) = slot.advance(graph, step, planned, &mut values[slot.outputs.clone()]) {
+                if let Err(source) = slot.advance(graph, step, predicted, &mut values[slot.outputs.clone()]) {
                     outcome.fail((graph, slot, step), Attempt::Final, members.end, source)?;
                 }
             }
@@ -89,19 +89,19 @@ impl Plain {
             board.note_applied(inputs.clone(), step.size);
             board.deliver(graph, members.clone(), deliveries, end);
         }
-        outcome.moved = slots.len();
-        extremes.note_all(board.history.arrivals(), &board.applied, end);
+        outcome.advanced = slots.len();
+        defects.record_all(board.history.arrivals(), &board.applied, end);
         Ok(())
     }
 
     /// Steps of the simplest form until `stop` of them are done.
     #[inline(always)]
     fn held_steps(&mut self, network: &mut Network, index: &mut u64, mut stop: u64) -> Result<()> {
-        let Staged { stages, extremes, begin, outcome, clock, .. } = &mut self.staged;
+        let Staged { stages, defects, step_start, outcome, clock, .. } = &mut self.staged;
         let Network { graph, slots, board, .. } = network;
         let [Stage { deliveries, members, .. }] = &stages[..] else { return Ok(()) };
         let Board { history, applied, outputs, .. } = board;
-        let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
+        let (wires, outputs, mut recorder) = (deliveries.wires(), &mut outputs[..], defects.recorder());
         let (newest, arrivals) = history.newest_and_arrivals();
         let (mut arrived, mut given) = (&mut arrivals[..], &mut applied[..]);
         let mut step = Step { index: *index, start: clock.time(*index), size: clock.size() };
@@ -110,7 +110,7 @@ impl Plain {
             if step.index >= stop {
                 break Ok(());
             }
-            begin.keep_outputs(outputs);
+            step_start.keep_outputs(outputs);
             let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
             let mut segment = Segment::held(&step, &[]);
             for slot in slots.iter_mut() {
@@ -134,7 +134,7 @@ impl Plain {
                 let (input, value) = (wire.target as usize, wire.gain * outputs[wire.source as usize]);
                 let arrival = value + wire.offset;
                 (*newest, arrived[input]) = (value, arrival);
-                notes.compare(input, arrival, given[input], end);
+                recorder.compare(input, arrival, given[input], end);
             }
             (step.index, step.start) = (step.index + 1, end);
         };
@@ -143,15 +143,15 @@ impl Plain {
             std::mem::swap(arrivals, applied);
         }
         *index = step.index;
-        copy(&board.applied, &mut board.planned.coefficients);
+        copy(&board.applied, &mut board.predicted.coefficients);
         board.history.reach(clock.time(*index));
         done
     }
 }
 
 impl Scheme for Plain {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        self.staged.walk(network, step, end)
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        self.staged.advance(network, step, end)
     }
 
     fn staged(&self) -> &Staged {
@@ -163,12 +163,12 @@ impl Scheme for Plain {
     }
 
     fn plain_until(&self, index: u64) -> u64 {
-        if self.staged.crew.pool().is_some() { 0 } else { next_timed(index) }
+        if self.staged.executor.pool().is_some() { 0 } else { next_timed(index) }
     }
 
     fn plain_steps(&mut self, network: &mut Network, index: &mut u64, stop: u64) -> Result<()> {
-        if self.is_held && self.staged.begin.needs_outputs_alone() {
-            self.staged.begin.forget_states();
+        if self.is_held && self.staged.step_start.needs_only_outputs() {
+            self.staged.step_start.forget_states();
             return self.held_steps(network, index, stop);
         }
         while *index < stop {

@@ -1,12 +1,12 @@
-//! Steps that are repeated: where a coupling sees that the inputs it gave over a step were wrong, all subsystems roll back to
-//! its begin and move once more with better ones.
+//! Repeated steps: if a coupling finds that its inputs over a step were wrong, all subsystems roll back to the start of the step
+//! and take it again with better inputs.
 //!
-//! Everybody must be able to roll back, and nothing but the coupling may have a say in what is given: a held input or a message
-//! would already be that of the end of the step.
+//! All subsystems must be able to roll back, and only the coupling may write inputs: a held input or a message would already be
+//! that of the end of the step.
 
 use super::scheme::Scheme;
 use super::staged::Staged;
-use crate::coupling::Trial;
+use crate::coupling::StepResult;
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::signal::Step;
@@ -17,12 +17,12 @@ pub(super) struct Repeated {
     staged: Staged,
     /// Where to roll back to.
     snapshots: Vec<Snapshot>,
-    /// Steps that were repeated, each time counted.
+    /// How often steps were repeated.
     count: u64,
 }
 
 /// Why steps cannot be repeated, if they cannot.
-pub(super) fn lack(staged: &Staged, network: &Network, is_iterated: bool) -> Option<String> {
+pub(super) fn obstacle(staged: &Staged, network: &Network, is_iterated: bool) -> Option<String> {
     if !network.messages.is_empty() {
         return Some("messages cannot be rolled back".into());
     }
@@ -42,8 +42,8 @@ impl Repeated {
         Repeated { staged, snapshots, count: 0 }
     }
 
-    /// Moves all stages over a step, again as long as the coupling asks for it.
-    fn move_repeatedly(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
+    /// Advances all stages over a step, and repeats it as long as the coupling asks for it.
+    fn advance_repeatedly(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
         for (slot, snapshot) in network.slots.iter_mut().zip(&mut self.snapshots) {
             let cannot = |source: Box<Error>| Error::CannotRollBack {
                 subsystem: network.graph.name(slot.id).into(),
@@ -53,11 +53,11 @@ impl Repeated {
             slot.subsystem.save(snapshot).map_err(cannot)?;
         }
         loop {
-            let done = self.staged.move_all(network, step, end);
-            let trial = if done.is_ok() { Trial::Done } else { Trial::Failed };
+            let done = self.staged.advance_all(network, step, end);
+            let trial = if done.is_ok() { StepResult::Completed } else { StepResult::Failed };
             let Network { coupling, graph, board, slots, .. } = network;
             let view = board.view(graph, *step);
-            if !coupling.model_based().is_some_and(|coupling| coupling.again(&view, trial)) {
+            if !coupling.model_based().is_some_and(|coupling| coupling.must_repeat(&view, trial)) {
                 return done;
             }
             self.count += 1;
@@ -65,7 +65,7 @@ impl Repeated {
             for (slot, snapshot) in slots.iter_mut().zip(&self.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = graph.name(slot.id).into();
-                    // What broke it is worth more than that it cannot roll back.
+                    // The original failure says more than the failed roll-back.
                     return done.and(Err(Error::Subsystem { subsystem, time: step.start, source }.into()));
                 }
             }
@@ -74,9 +74,9 @@ impl Repeated {
 }
 
 impl Scheme for Repeated {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
         self.staged.prepare(network, step)?;
-        self.move_repeatedly(network, &step, end)?;
+        self.advance_repeatedly(network, &step, end)?;
         self.staged.finish(network, end)
     }
 

@@ -1,4 +1,4 @@
-//! What every scheme does.
+//! The trait of all schemes.
 
 use super::staged::Staged;
 use crate::error::Result;
@@ -10,20 +10,20 @@ use crate::tape::Tape;
 
 /// A way to take a communication step.
 pub(in crate::run) trait Scheme: Send {
-    /// Moves the network over `step`, to the communication point `end`.
+    /// Takes a step to the communication point `end`: updates models, keeps what a roll-back needs, and advances the network.
     fn step(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        network.refresh_models(step)?;
+        network.judge_and_update_models(step)?;
         let staged = self.staged_mut();
-        (staged.outcome.start, staged.outcome.moved) = (step.start, 0);
-        staged.begin.keep_outputs(network.outputs());
+        (staged.outcome.start, staged.outcome.advanced) = (step.start, 0);
+        staged.step_start.keep_outputs(network.outputs());
         self.keep_states(network);
-        self.walk(network, step, end)
+        self.advance(network, step, end)
     }
 
-    /// Keeps the states with which the step begins, if they are wanted.
+    /// Keeps the states at the start of the step, if they were requested.
     #[inline]
     fn keep_states(&mut self, network: &mut Network) {
-        let Some(mut states) = self.staged_mut().begin.states.take() else { return };
+        let Some(mut states) = self.staged_mut().step_start.states.take() else { return };
         for (slot, snapshot) in network.slots.iter_mut().zip(&mut states.snapshots) {
             if snapshot.as_mut().is_some_and(|snapshot| slot.subsystem.save(snapshot).is_err()) {
                 *snapshot = None;
@@ -32,30 +32,30 @@ pub(in crate::run) trait Scheme: Send {
         let mut tape = Tape::write(&mut states.numbers);
         network.state(&mut tape);
         self.state(&mut tape);
-        self.staged_mut().begin.states = Some(states);
+        self.staged_mut().step_start.states = Some(states);
     }
 
-    /// The same once models and the way back are taken care of: from the begin of the step on.
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()>;
+    /// Advances the network over `step`, to the communication point `end`.
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()>;
 
-    /// The stages, and what the last step has left behind.
+    /// The stages, and how the last step ended.
     fn staged(&self) -> &Staged;
 
     /// The same, to be changed.
     fn staged_mut(&mut self) -> &mut Staged;
 
-    /// From macro step `index` on: the first that [`Scheme::plain_steps`] cannot take; 0 if it takes none.
+    /// The first macro step from `index` on that [`Scheme::plain_steps`] cannot take; 0 if it takes none.
     fn plain_until(&self, _index: u64) -> u64 {
         0
     }
 
-    /// Takes macro steps in which nothing happens but an exchange of values, from `index` to `stop`, to a failure, or to the
-    /// end of the step in which a subsystem has asked to end the run.
+    /// Takes macro steps that only exchange values, from `index` to `stop`, to a failure, or to the end of the step in which a
+    /// subsystem has asked to end the run.
     fn plain_steps(&mut self, _network: &mut Network, _index: &mut u64, _stop: u64) -> Result<()> {
         Ok(())
     }
 
-    /// The state of a subsystem at the begin of the step under way, if the scheme keeps it anyway.
+    /// The state of a subsystem at the start of the current step, if the scheme keeps it anyway.
     fn snapshot(&self, _id: SubsystemId) -> Option<&Snapshot> {
         None
     }
@@ -80,18 +80,18 @@ pub(in crate::run) trait Scheme: Send {
         0
     }
 
-    /// How often a step was repeated because the coupling saw that its inputs had been wrong.
+    /// How often a step was repeated because the coupling found its inputs wrong.
     fn repetitions(&self) -> u64 {
         0
     }
 
-    /// Shows `tape` what the next step depends on.
+    /// Shows `tape` the scheme's own state.
     fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
 impl Scheme for Staged {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        Staged::walk(self, network, step, end)
+    fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        Staged::advance(self, network, step, end)
     }
 
     fn staged(&self) -> &Staged {

@@ -1,14 +1,14 @@
-//! Who moves together, and how a move may end.
+//! Stages, and how their steps may end.
 
 use crate::coupling::{Needs, Work};
 use crate::error::{Error, Result};
-use crate::network::{Deliveries, Slot, Termination, ended_or_failed, is_request};
+use crate::network::{Deliveries, Slot, Termination, is_request, request_or_failure};
 use crate::run::schedule::Schedule;
 use crate::signal::Step;
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 
-/// Subsystems that move in parallel.
+/// Subsystems that advance in parallel.
 pub(in crate::run) struct Stage {
     pub(in crate::run) members: Range<SubsystemId>,
     /// All inputs of the members.
@@ -23,35 +23,35 @@ pub(in crate::run) struct Stage {
     pub(in crate::run) is_parallel: bool,
 }
 
-/// Whether a stage moves for good.
+/// Whether a step of a stage may still be rolled back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     /// Its result counts.
     Final,
-    /// It may be rolled back: what a guess leads to is judged when the loop has converged.
+    /// It may be rolled back: it follows from a guess, which is judged afterwards.
     Trial,
 }
 
-/// A subsystem that has asked to end the run and is not moved any more.
-pub(super) struct Standing {
+/// A subsystem that has asked to end the run and advances no further.
+pub(super) struct EndedMember {
     pub(super) id: SubsystemId,
-    /// Its outputs where it stands.
+    /// Its outputs at that point.
     pub(super) outputs: Vec<f64>,
 }
 
-/// What the last step has left behind.
+/// How the last step ended.
 #[derive(Default)]
 pub(in crate::run) struct Outcome {
-    /// When the step under way began: one that is halved has two begins.
+    /// Start of the current step: a step that is halved has two.
     pub(in crate::run) start: f64,
-    /// After a subsystem has failed or asked to end the run: so many have moved, or may have.
-    pub(super) moved: usize,
-    /// A subsystem that has asked to end the run, at a time all others can reach.
+    /// After a subsystem has failed or asked to end the run: the number of subsystems that have advanced, or may have.
+    pub(super) advanced: usize,
+    /// A request to end the run, at a time all others can reach.
     pub(in crate::run) termination: Option<Termination>,
-    /// The same inside of its step, in a trial of a loop that is iterated.
+    /// A request inside the subsystem's step, in a trial of a loop that is iterated.
     pub(super) ended_trial: Option<Box<Error>>,
-    /// A subsystem that has ended the run on the way and is not moved any more.
-    pub(super) standing: Option<Standing>,
+    /// A subsystem that has ended the run inside its step and advances no further.
+    pub(super) ended_member: Option<EndedMember>,
 }
 
 impl Outcome {
@@ -60,7 +60,7 @@ impl Outcome {
         (self.termination, self.ended_trial) = (None, None);
     }
 
-    /// A member has failed, or asks to end the run. Members before `end` have moved, or may have.
+    /// A member has failed, or asks to end the run. Members before `end` have advanced, or may have.
     #[cold]
     pub(super) fn fail(
         &mut self,
@@ -69,12 +69,12 @@ impl Outcome {
         end: SubsystemId,
         source: Box<Error>,
     ) -> Result<()> {
-        match ended_or_failed(graph, slot, *step, source) {
+        match request_or_failure(graph, slot, *step, source) {
             Ok(request) => self.termination = Some(request),
             // A better guess may lead elsewhere.
             Err(error) if attempt == Attempt::Trial && is_request(&error) => self.ended_trial = Some(error),
             Err(error) => {
-                self.moved = end;
+                self.advanced = end;
                 return Err(error);
             }
         }
@@ -82,9 +82,9 @@ impl Outcome {
     }
 }
 
-/// Stages as ranges: subsystems are numbered in the order in which they move.
+/// Stages as ranges: subsystems are numbered in the order in which they advance.
 pub(in crate::run) fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
-    // The inputs of a slow subsystem are held from the begin of its own step, which the coupling knows.
+    // The inputs of a slow subsystem are held from the start of its own step, which the coupling knows.
     let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {

@@ -1,48 +1,48 @@
 //! The macro step.
 //!
-//! [`Staged::walk`] takes the network from T^k to T^{k+1}. Every array belongs to one time level, which changes phase by phase;
-//! for a member of stage s that moves:
+//! [`Staged::advance`] takes the network from T^k to T^{k+1}. Every array belongs to one time level, which changes phase by phase;
+//! for a member of stage s that is due:
 //!
-//! | phase                | outputs           | arrivals from s    | planned              | applied, read_with |
+//! | phase                | outputs           | arrivals from s    | predicted              | applied, read_with |
 //! | -------------------- | ----------------- | ------------------ | -------------------- | ------------------ |
-//! | (begin)              | T^k               | T^k                | step before          | T^k                |
+//! | (start)              | T^k               | T^k                | step before          | T^k                |
 //! | 1 `prepare`          | T^k               | T^k                | step before          | T^k                |
 //! | 2 `predict`          | T^k               | T^k, earlier stages T^{k+1} | T^k ... T^{k+1} | T^k          |
-//! | 3 `move`             | T^{k+1}, stale    | T^k                | T^k ... T^{k+1}      | T^k                |
+//! | 3 `advance`          | T^{k+1}, stale    | T^k                | T^k ... T^{k+1}      | T^k                |
 //! | 4 `deliver`          | T^{k+1}, stale    | T^{k+1}, stale     | T^k ... T^{k+1}      | T^{k+1}            |
 //! | 5 `carry messages`   | T^{k+1}, stale    | T^{k+1}, stale     | T^k ... T^{k+1}      | T^{k+1}            |
 //! | 6 `evaluate`         | T^{k+1}, fresh    | T^{k+1}, fresh     | T^k ... T^{k+1}      | T^{k+1}            |
-//! | 7 `note`             | unchanged         |                    |                      |                    |
+//! | 7 `record defects`   | unchanged         |                    |                      |                    |
 //!
-//! Phases 2 to 5 are done stage by stage, 1, 6 and 7 once. *Stale* outputs were computed with the inputs as they were predicted to
-//! end; *fresh* ones with those that have arrived, where outputs feed through. A subsystem that moves every n-th step is n steps
-//! ahead after its phase 3, and takes no part until the others have come there.
+//! Phases 2 to 5 are done stage by stage, 1, 6 and 7 once. *Stale* outputs were computed with the predicted inputs at the
+//! end of the step, *fresh* ones with the inputs that have arrived (these differ for outputs with feed-through only). A subsystem that
+//! advances every n-th step is n steps ahead after its phase 3, and takes no part until the others have reached that time.
 //!
-//! **After a subsystem has failed** or asked to end the run, members before [`Outcome::moved`] have left T^k, or may have, members of
-//! one stage all together; others stand at T^k. After any other failure all may have left it.
-//! Outputs and arrivals of stages that were delivered are those of T^{k+1}. `retreat.rs` knows the way back to T^k, where there is one.
+//! **After a subsystem has failed** or asked to end the run, members before [`Outcome::advanced`] have left T^k, or may have; the members
+//! of one stage count together. The others are at T^k. After any other failure all may have left it.
+//! Outputs and arrivals of delivered stages are those of T^{k+1}. `early_end.rs` returns to T^k where that is possible.
 //!
 //! Nothing is allocated here. Members of a stage write to their own range of outputs only and are delivered in order, so the
 //! result has the same bits on one thread or many.
 
-use super::begin::Begin;
-use super::crew::Crew;
-use super::extremes::Extremes;
+use super::defects::Defects;
+use super::executor::StageExecutor;
 use super::stage::{Attempt, Outcome, Stage};
+use super::step_start::StepStart;
 use crate::error::Result;
-use crate::network::{Network, unpredicted};
+use crate::network::{Network, prediction_failed};
 use crate::run::config::Parallel;
 use crate::signal::{Clock, Step};
 
-/// Stage by stage: what most runs do, and what every other scheme is made of.
+/// Advances stage by stage, as most runs do. All other schemes are built on it.
 pub(in crate::run) struct Staged {
     pub(in crate::run) stages: Vec<Stage>,
     pub(in crate::run) is_multi_rate: bool,
     pub(super) clock: Clock,
-    pub(in crate::run) crew: Crew,
-    pub(in crate::run) extremes: Extremes,
-    /// What the step under way began with.
-    pub(in crate::run) begin: Begin,
+    pub(in crate::run) executor: StageExecutor,
+    pub(in crate::run) defects: Defects,
+    /// The state at the start of the current step, if it is kept.
+    pub(in crate::run) step_start: StepStart,
     pub(in crate::run) outcome: Outcome,
 }
 
@@ -58,28 +58,28 @@ impl Staged {
             stages,
             is_multi_rate,
             clock,
-            crew: Crew::new(threads, clock, is_multi_rate),
-            extremes: Extremes::new(inputs),
-            begin: Begin::default(),
+            executor: StageExecutor::new(threads, clock, is_multi_rate),
+            defects: Defects::new(inputs),
+            step_start: StepStart::default(),
             outcome: Outcome::default(),
         }
     }
 
     /// From T^k to T^{k+1}.
-    pub(super) fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+    pub(super) fn advance(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
         self.prepare(network, step)?;
-        self.move_all(network, &step, end)?;
+        self.advance_all(network, &step, end)?;
         self.finish(network, end)
     }
 
-    /// 1: what the coupling does before anybody has moved.
+    /// 1: what the coupling does before any subsystem advances.
     pub(super) fn prepare(&mut self, network: &mut Network, step: Step) -> Result<()> {
         let Network { coupling, graph, board, .. } = network;
-        coupling.prepare(&board.view(graph, step)).map_err(|source| unpredicted(step, source))
+        coupling.prepare(&board.view(graph, step)).map_err(|source| prediction_failed(step, source))
     }
 
     /// All stages, in sequence.
-    pub(super) fn move_all(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
+    pub(super) fn advance_all(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
         (0..self.stages.len()).try_for_each(|stage| self.stage(network, stage, step, end, Attempt::Final))
     }
 
@@ -93,8 +93,8 @@ impl Staged {
         attempt: Attempt,
     ) -> Result<()> {
         self.predict(network, stage, step, attempt)?;
-        let Staged { stages, crew, outcome, .. } = self;
-        crew.move_stage(&mut stages[stage], network, step, attempt, outcome)?;
+        let Staged { stages, executor, outcome, .. } = self;
+        executor.advance_stage(&mut stages[stage], network, step, attempt, outcome)?;
         self.deliver(network, stage, step, end, attempt)?;
         if attempt == Attempt::Final && !network.messages.is_empty() {
             network.carry_messages(self.stages[stage].members.clone(), end)?;
@@ -102,22 +102,22 @@ impl Staged {
         Ok(())
     }
 
-    /// 6 and 7: all have moved.
+    /// 6 and 7: all have advanced.
     pub(super) fn finish(&mut self, network: &mut Network, end: f64) -> Result<()> {
-        self.outcome.moved = network.slots.len();
+        self.outcome.advanced = network.slots.len();
         if network.is_evaluated() {
             network.evaluate(end)?;
             network.check_finite(0..network.graph.outputs(), end)?;
         }
         network.check_tables(end)?;
         match self.is_multi_rate {
-            true => self.extremes.note_due(network, end),
-            false => self.extremes.note_all(network.arrivals(), network.applied(), end),
+            true => self.defects.record_due(network, end),
+            false => self.defects.record_all(network.arrivals(), network.applied(), end),
         }
         Ok(())
     }
 
-    /// 2: the coupling writes the inputs of a stage, now that earlier stages have moved.
+    /// 2: the coupling writes the inputs of a stage; earlier stages have advanced.
     fn predict(&self, network: &mut Network, stage: usize, step: &Step, attempt: Attempt) -> Result<()> {
         let Network { coupling, graph, board, slots, .. } = network;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
@@ -130,11 +130,11 @@ impl Staged {
                 let step = self.clock.step(step.index, u64::from(slot.every));
                 let from = wired.partition_point(|i| *i < slot.inputs.start);
                 let to = wired.partition_point(|i| *i < slot.inputs.end);
-                let (view, mut out) = board.plan(graph, step);
+                let (view, mut out) = board.view_and_writer(graph, step);
                 coupling.input(&view, &wired[from..to], &mut out)?;
             }
         } else if !wired.is_empty() {
-            let (view, mut out) = board.plan(graph, *step);
+            let (view, mut out) = board.view_and_writer(graph, *step);
             coupling.input(&view, wired, &mut out)?;
         }
         board.hold(held);
@@ -176,6 +176,6 @@ impl Staged {
         }
         let view = board.view(graph, *step);
         let mut due = slots[members.clone()].iter().filter(|slot| slot.is_due(step));
-        due.try_for_each(|slot| coupling.moved(&view, slot.id, &slot.samples))
+        due.try_for_each(|slot| coupling.observe(&view, slot.id, &slot.samples))
     }
 }

@@ -46,7 +46,7 @@ impl Sweep {
             out[0] = self.offset;
             return;
         }
-        // Newton's form at x_i in [-1, 1], multiplied out, then moved to the begin of the window.
+        // Newton's form at x_i in [-1, 1], multiplied out, then moved to the start of the window.
         let node = |i: usize| ((2 * i + 1) as f64 * PI / (2 * COEFFICIENTS) as f64).cos();
         let mut differences: [f64; COEFFICIENTS] =
             std::array::from_fn(|i| self.inside(begin + half * (1.0 + node(i))));

@@ -55,7 +55,7 @@ pub(crate) struct Case {
 type Maker = fn() -> Case;
 
 /// Names and makers of all cases.
-static CASES: [(&str, Maker); 22] = [
+static CASES: &[(&str, Maker)] = &[
     ("dual-mass", oscillators::dual_mass),
     ("nonlinear-dual-mass", oscillators::nonlinear_dual_mass),
     ("pendulum-oscillator", oscillators::pendulum_oscillator),

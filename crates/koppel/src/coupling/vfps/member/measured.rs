@@ -52,7 +52,7 @@ impl Member {
     pub(in crate::coupling::vfps) fn resample(&mut self, share: f64) {
         let Size { outputs: n, inputs: m, past } = self.size;
         for row in 0..past {
-            // Counted in sub-steps from the begin of the step; the oldest rows first, which overwrite none that are needed.
+            // Counted in sub-steps from the start of the step; the oldest rows first, which overwrite none that are needed.
             let place = share * self.nodes as f64 - (past - 1 - row) as f64;
             let spacing = if place > 0.0 { share } else { 1.0 };
             let at = (past - 1) as f64 + place / spacing;

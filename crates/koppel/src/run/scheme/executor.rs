@@ -1,4 +1,4 @@
-//! The members of a stage move: one by one, or in parallel where that pays. Beside the step, their times are taken.
+//! Advances the members of a stage: in sequence, or in parallel where that saves time. It also measures the times of their steps.
 
 use super::stage::{Attempt, Outcome, Stage};
 use crate::error::Result;
@@ -14,8 +14,8 @@ const TIMED: u64 = 1024;
 /// Seconds a parallel stage must save to pay for waking the threads.
 const WAKE_UP: f64 = 15e-6;
 
-/// Threads of a run.
-pub(in crate::run) struct Crew {
+/// Advances stages, on threads if they save time.
+pub(in crate::run) struct StageExecutor {
     threads: Parallel,
     /// Processors of this machine.
     cores: usize,
@@ -25,19 +25,19 @@ pub(in crate::run) struct Crew {
     is_multi_rate: bool,
 }
 
-impl Crew {
+impl StageExecutor {
     pub(super) fn new(threads: Parallel, clock: Clock, is_multi_rate: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Crew { threads, cores, pool: None, clock, is_multi_rate }
+        StageExecutor { threads, cores, pool: None, clock, is_multi_rate }
     }
 
-    /// The threads, once they are found to pay.
+    /// The threads, once they are known to save time.
     pub(in crate::run) fn pool(&self) -> Option<&Arc<rayon::ThreadPool>> {
         self.pool.as_ref()
     }
 
-    /// Members of a stage move over a step.
-    pub(super) fn move_stage(
+    /// Advances the members of a stage over a step.
+    pub(super) fn advance_stage(
         &mut self,
         stage: &mut Stage,
         network: &mut Network,
@@ -49,12 +49,12 @@ impl Crew {
         if is_timed {
             self.decide(stage, &network.slots, step.index);
         }
-        let is_special = self.is_multi_rate || outcome.standing.is_some();
+        let is_special = self.is_multi_rate || outcome.ended_member.is_some();
         if is_timed || stage.is_parallel || is_special {
-            return self.move_watched(stage, network, step, attempt, outcome);
+            return self.advance_timed(stage, network, step, attempt, outcome);
         }
         let Network { slots, graph, board, .. } = network;
-        let (plan, outputs) = (&board.planned, board.outputs.as_mut_slice());
+        let (plan, outputs) = (&board.predicted, board.outputs.as_mut_slice());
         for slot in &mut slots[stage.members.clone()] {
             if let Err(source) = slot.advance(graph, step, plan, &mut outputs[slot.outputs.clone()]) {
                 outcome.fail((graph, slot, step), attempt, stage.members.end, source)?;
@@ -63,8 +63,8 @@ impl Crew {
         Ok(())
     }
 
-    /// The same with times taken, on threads, or with members that are not due.
-    fn move_watched(
+    /// The same with times measured, on threads, or with members that are not due.
+    fn advance_timed(
         &self,
         stage: &Stage,
         network: &mut Network,
@@ -73,16 +73,16 @@ impl Crew {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let Network { slots, graph, board, .. } = network;
-        let (plan, standing) = (&board.planned, outcome.standing.as_ref());
+        let (plan, ended_member) = (&board.predicted, outcome.ended_member.as_ref());
         let slots = &mut slots[stage.members.clone()];
         let outputs = &mut board.outputs[stage.outputs.clone()];
         let own = |slot: &Slot| match slot.every {
             1 => *step,
             every => self.clock.step(step.index, u64::from(every)),
         };
-        // True if others may move after it.
+        // True if others may advance after it.
         let work = |slot: &mut Slot, outputs: &mut [f64]| {
-            match standing {
+            match ended_member {
                 Some(ended) if ended.id == slot.id => outputs.copy_from_slice(&ended.outputs),
                 _ if slot.is_due(step) => slot.advance_timed(graph, &own(slot), plan, outputs),
                 _ => {}
@@ -91,8 +91,8 @@ impl Crew {
                 || slot.failure.as_ref().is_none_or(|error| has_ended(error, &own(slot)))
         };
         match &self.pool {
-            Some(pool) if stage.is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
-            _ => one_by_one(slots, outputs, &work),
+            Some(pool) if stage.is_parallel => pool.install(|| in_parallel(slots, outputs, &work)),
+            _ => in_sequence(slots, outputs, &work),
         }
         for slot in slots {
             if let Some(source) = slot.failure.take() {
@@ -102,7 +102,7 @@ impl Crew {
         Ok(())
     }
 
-    /// Side by side only where the measured step times say that it saves more than waking the threads costs.
+    /// A stage is parallel only if its measured step times show that this saves more than waking the threads costs.
     fn decide(&mut self, stage: &mut Stage, slots: &[Slot], index: u64) {
         let is_early = index <= CALIBRATION && index.is_power_of_two();
         if !(is_early || index.is_multiple_of(TIMED * 4)) {
@@ -125,19 +125,19 @@ impl Crew {
     }
 }
 
-/// True if the times of the subsystems are taken in this macro step.
+/// True if the times of the subsystems are measured in this macro step.
 #[inline]
 fn is_timed(index: u64) -> bool {
     index <= CALIBRATION || index.is_multiple_of(TIMED)
 }
 
-/// The first macro step from `index` on of which that is true.
+/// The first macro step from `index` on whose times are measured.
 pub(super) fn next_timed(index: u64) -> u64 {
     if index <= CALIBRATION { index } else { index.next_multiple_of(TIMED) }
 }
 
-/// Until one fails.
-fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64]) -> bool) {
+/// Stops at the first failure.
+fn in_sequence(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64]) -> bool) {
     let mut rest = outputs;
     for slot in slots {
         let (mine, others) = rest.split_at_mut(slot.outputs.len());
@@ -148,18 +148,18 @@ fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot,
     }
 }
 
-/// Halves the list until single subsystems are left, which run wherever a thread is free.
-fn side_by_side(
+/// Halves the list until single subsystems are left; each runs on a free thread.
+fn in_parallel(
     slots: &mut [Slot],
     outputs: &mut [f64],
     work: &(impl Fn(&mut Slot, &mut [f64]) -> bool + Sync),
 ) {
     if slots.len() < 2 {
-        one_by_one(slots, outputs, work);
+        in_sequence(slots, outputs, work);
         return;
     }
     let (left, right) = slots.split_at_mut(slots.len() / 2);
     let width = left.iter().map(|slot| slot.outputs.len()).sum();
     let (for_left, for_right) = outputs.split_at_mut(width);
-    rayon::join(|| side_by_side(left, for_left, work), || side_by_side(right, for_right, work));
+    rayon::join(|| in_parallel(left, for_left, work), || in_parallel(right, for_right, work));
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Polynomials of all inputs; of free inputs, their value.
 #[derive(Clone, Debug, Default)]
-pub struct Planned {
+pub struct PredictedInputs {
     terms: usize,
     pieces: usize,
     pub(crate) coefficients: Vec<f64>,
@@ -19,16 +19,16 @@ pub struct Planned {
     pub(crate) sizes: Vec<f64>,
 }
 
-impl Planned {
+impl PredictedInputs {
     /// What is seen while inputs are being written.
-    pub(crate) const NOTHING: Planned =
-        Planned { terms: 0, pieces: 1, coefficients: Vec::new(), sizes: Vec::new() };
+    pub(crate) const NOTHING: PredictedInputs =
+        PredictedInputs { terms: 0, pieces: 1, coefficients: Vec::new(), sizes: Vec::new() };
 
     /// Room for this many inputs.
     pub(crate) fn new(inputs: usize, terms: usize, pieces: usize) -> Self {
         let pieces = pieces.max(1);
         let sizes = vec![1.0; if pieces > 1 { inputs } else { 0 }];
-        Planned { terms, pieces, coefficients: vec![0.0; inputs * terms * pieces], sizes }
+        PredictedInputs { terms, pieces, coefficients: vec![0.0; inputs * terms * pieces], sizes }
     }
 
     /// Coefficients per input and piece, constant term first.
@@ -65,7 +65,7 @@ impl Planned {
         self.writer().hold(input, value);
     }
 
-    /// What an input was given `tau` after the begin of the step.
+    /// What an input was given `tau` after the start of the step.
     #[inline]
     pub(crate) fn value(&self, input: InputId, tau: f64) -> f64 {
         if self.pieces == 1 {
@@ -169,39 +169,39 @@ mod tests {
     use super::*;
 
     /// One input of 1 - 2 τ + 3 τ² as four pieces of a step of 0.8, between two that are held.
-    fn spread() -> Planned {
-        let mut planned = Planned::new(3, 3, 4);
-        let mut out = planned.writer();
+    fn spread() -> PredictedInputs {
+        let mut predicted = PredictedInputs::new(3, 3, 4);
+        let mut out = predicted.writer();
         assert_eq!(out.pieces(), 4);
         out.hold(0, 7.0);
         out.of(1).copy_from_slice(&[1.0, -2.0, 3.0]);
         out.spread(1, 0.8);
         out.hold(2, -7.0);
-        planned
+        predicted
     }
 
     #[test]
     fn a_polynomial_goes_on_over_all_pieces() {
-        let mut planned = spread();
+        let mut predicted = spread();
         let mut end = [0.0; 3];
-        planned.end_values(0..3, 0.8, &mut end);
+        predicted.end_values(0..3, 0.8, &mut end);
         let exact = |tau: f64| 1.0 - 2.0 * tau + 3.0 * tau * tau;
         assert!((end[1] - exact(0.8)).abs() < 1e-14 && end[0] == 7.0 && end[2] == -7.0);
         for k in 0..=80 {
             let tau = 0.01 * f64::from(k);
-            assert!((planned.value(1, tau) - exact(tau)).abs() < 1e-14, "at {tau}");
+            assert!((predicted.value(1, tau) - exact(tau)).abs() < 1e-14, "at {tau}");
         }
         let mean = 1.0 - 0.8 + 0.64;
-        assert!((planned.mean(1, 0.8) - mean).abs() < 1e-14 && planned.mean(0, 0.8) == 7.0);
+        assert!((predicted.mean(1, 0.8) - mean).abs() < 1e-14 && predicted.mean(0, 0.8) == 7.0);
     }
 
     #[test]
     fn one_piece_is_the_polynomial() {
-        let mut planned = Planned::new(2, 2, 0);
-        planned.coefficients.copy_from_slice(&[1.0, 2.0, 3.0, -4.0]);
+        let mut predicted = PredictedInputs::new(2, 2, 0);
+        predicted.coefficients.copy_from_slice(&[1.0, 2.0, 3.0, -4.0]);
         let mut end = [0.0; 2];
-        planned.end_values(0..2, 0.5, &mut end);
-        assert_eq!((planned.pieces(), end), (1, [2.0, 1.0]));
-        assert_eq!((planned.value(1, 0.25), planned.mean(1, 0.5)), (2.0, 2.0));
+        predicted.end_values(0..2, 0.5, &mut end);
+        assert_eq!((predicted.pieces(), end), (1, [2.0, 1.0]));
+        assert_eq!((predicted.value(1, 0.25), predicted.mean(1, 0.5)), (2.0, 2.0));
     }
 }
