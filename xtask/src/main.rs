@@ -23,7 +23,8 @@ usage: cargo xtask TASK
   papers [ARGUMENTS]
                    reproduce tables and figures of the papers; `papers --help` lists the arguments
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
-                   soak, kills, mutations, foreign-files, wheel, vfps, hinf, auto, fmu-steps, papers
+                   soak, kills, mutations, foreign-files, wheel, faults, vfps, hinf, auto, fmu-steps,
+                   papers
   proof cross-check PATH
                    try the FMUs of a checkout or bare git directory of modelica/fmi-cross-check and write
                    bench/cross-check.md

@@ -10,12 +10,13 @@
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
+//! * faults: every fault of an FMU in every call, supervised, isolated and in process, into `bench/faults.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`;
 //! * the papers' tables and figures in full, and the cost of their studies, into `bench/papers.md`.
 //!
 //! `cross-check PATH` needs files from outside the project and runs only by its name: see `cross_check`.
 
-use crate::command::{Result, cargo, check_names, must, output, replace_block, replace_line, root};
+use crate::command::{Result, cargo, check_names, must, output, program, replace_block, replace_line, root};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -37,10 +38,11 @@ const LINES: [(&str, Proof); 5] = [
     ("wheel", |_, folder| crate::wheel::run(folder)),
 ];
 /// Those of them that start the command line.
-const WITH_BINARY: [&str; 3] = ["soak", "kills", "mutations"];
+const WITH_BINARY: [&str; 4] = ["soak", "kills", "mutations", "faults"];
 
 /// Those that write tables elsewhere.
-const TABLES: [(&str, Table); 5] = [
+const TABLES: [(&str, Table); 6] = [
+    ("faults", faults),
     ("vfps", vfps),
     ("hinf", hinf),
     ("auto", auto),
@@ -71,6 +73,18 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
 fn experiment(name: &str, more: &[&str]) -> Command {
     let arguments = ["run", "--release", "--package", "koppel-experiments", "--bin", name, "--"];
     cargo(&[&arguments, more].concat())
+}
+
+/// Faults of FMUs.
+fn faults() -> Result<()> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let koppel = target.join("release/koppel").display().to_string();
+    let text = output(&mut experiment("faults", &[&koppel]))?;
+    let line =
+        |name, arguments: &[&str]| Ok::<_, String>(output(&mut program(name, arguments))?.trim().to_owned());
+    let commit = line("git", &["describe", "--always", "--dirty"])?;
+    let date = line("date", &["-u", "+%F"])?;
+    replace_block("bench/faults.md", "faults", &format!("\n{date}, koppel at `{commit}`.\n\n{text}"))
 }
 
 /// Figures of the H-infinity coupling.

@@ -241,6 +241,55 @@ fn damage_to_a_block_is_seen() {
     assert_is_prefix(&read_table(&path).unwrap(), finished.rows as usize);
 }
 
+/// A power cut may leave blocks of the disk that were never written, which read as zero: no row is made of them, wherever they lie.
+#[test]
+fn zeroed_blocks_of_the_disk_are_noticed() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        let header = fs::metadata(part(&path)).unwrap().len() as usize;
+        for block in 0..40 {
+            push(&mut writer, block * 10..(block + 1) * 10);
+            writer.flush().unwrap();
+        }
+        drop(writer);
+        let whole = fs::read(part(&path)).unwrap();
+        let sidecar = PathBuf::from(format!("{}-metadata.json", part(&path).display()));
+        let description = fs::read(&sidecar).ok();
+        for from in (header..whole.len()).step_by(512) {
+            let mut bytes = whole.clone();
+            let to = (from + 512).min(bytes.len());
+            bytes[from..to].fill(0);
+            fs::write(part(&path), &bytes).unwrap();
+            description.iter().for_each(|text| fs::write(&sidecar, text).unwrap());
+            let finished = recover(&part(&path), None).unwrap();
+            assert!(finished.rows < 400, "{format} from {from}");
+            assert!(finished.part_kept || to == whole.len(), "{format} from {from}: {finished:?}");
+            assert_is_prefix(&read_table(&path).unwrap(), finished.rows as usize);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}
+
+/// Of a process that was killed while it completed a file.
+#[test]
+fn stale_temporary_files_are_replaced() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let temporary = folder.path().join(format!("out.{format}.tmp"));
+        fs::write(&temporary, "half a file").unwrap();
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..3);
+        writer.finish().unwrap();
+        fs::write(&temporary, "half a file").unwrap();
+        koppel_io::results::write_cells(&path, &[("run".into(), koppel_io::results::Cells::Whole(vec![1]))])
+            .unwrap();
+        assert!(!temporary.exists(), "{format}");
+    }
+}
+
 #[test]
 fn damage_in_the_middle_keeps_the_part() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,19 @@
 //! The system and its start, from plain data.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use koppel::run::Reading;
 use koppel::system::{Connection, FilterConfig, Subsystem, System, SystemBuilder};
 use koppel_fmi::probe::Capability;
-use koppel_io::system_file::{Marks, SubsystemSpec, SystemSpec};
+use koppel_io::system_file::{FmuSpec, Marks, SubsystemSpec, SystemSpec};
 
 use crate::fmu::{self, Purpose, Setting, Wanted};
 use crate::{Fmus, Result};
+
+/// A subsystem, or what is wrong with its table.
+type Built = std::result::Result<Box<dyn Subsystem>, Marks>;
 
 impl Fmus {
     /// Builds a system; may be called again and again.
@@ -18,8 +25,10 @@ impl Fmus {
         let (mut builder, mut marks, mut missing) = (SystemBuilder::new(), Marks::default(), Vec::new());
         // A check finds what is wrong with any part.
         let is_check = matches!(purpose, Purpose::Check);
+        let mut apart = self.apart(spec, purpose);
         for (index, one) in spec.subsystems().iter().enumerate() {
-            match marks.note(self.subsystem(spec, index, one, purpose)) {
+            let built = apart.remove(&index).unwrap_or_else(|| self.subsystem(spec, index, one, purpose));
+            match marks.note(built) {
                 Some(model) => builder = builder.add_boxed(&one.name, model),
                 None if is_check => missing.push(one.name.as_str()),
                 None => break,
@@ -55,13 +64,34 @@ impl Fmus {
         Ok(system.unwrap_or_else(|| unreachable!("what is not built has mistakes")))
     }
 
-    fn subsystem(
-        &self,
-        spec: &SystemSpec,
-        index: usize,
-        one: &SubsystemSpec,
-        purpose: Purpose<'_>,
-    ) -> std::result::Result<Box<dyn Subsystem>, Marks> {
+    /// Those that have processes of their own, which start side by side.
+    fn apart(&self, spec: &SystemSpec, purpose: Purpose<'_>) -> BTreeMap<usize, Built> {
+        let is_isolated = |fmu: &FmuSpec| fmu.isolating.or(spec.isolating).isolation().is_some();
+        let is_apart = |one: &SubsystemSpec| match (&one.fmu, purpose) {
+            (None, _) | (_, Purpose::Check | Purpose::Copy(_)) => false,
+            (_, Purpose::Trial(_)) => true,
+            (Some(fmu), Purpose::Any | Purpose::Run(_)) => is_isolated(fmu),
+        };
+        let subsystems = spec.subsystems();
+        let list: Vec<usize> = (0..subsystems.len()).filter(|at| is_apart(&subsystems[*at])).collect();
+        let built = Mutex::new(BTreeMap::new());
+        if list.len() > 1 {
+            // What one instance of an FMU is found to fail at, the others know.
+            let mut seen = BTreeSet::new();
+            let path = |at: &usize| subsystems[*at].fmu.as_ref().map(|fmu| &fmu.path);
+            let (first, others): (Vec<usize>, Vec<usize>) =
+                list.into_iter().partition(|at| seen.insert(path(at)));
+            for list in [first, others] {
+                side_by_side(&list, &|index| {
+                    let one = self.subsystem(spec, index, &subsystems[index], purpose);
+                    built.lock().unwrap_or_else(PoisonError::into_inner).insert(index, one);
+                });
+            }
+        }
+        built.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn subsystem(&self, spec: &SystemSpec, index: usize, one: &SubsystemSpec, purpose: Purpose<'_>) -> Built {
         let run = &spec.run;
         match &one.fmu {
             None => one.model().map(|model| Box::new(model) as Box<dyn Subsystem>),
@@ -107,6 +137,18 @@ impl Fmus {
             cache: self.cache.as_deref(),
         }
     }
+}
+
+/// Does something with each number on several threads: most of the time is spent waiting for other processes.
+fn side_by_side(list: &[usize], work: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        while let Some(index) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(*index);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) * 2;
+    std::thread::scope(|scope| (0..threads.min(list.len())).for_each(|_| _ = scope.spawn(take)));
 }
 
 /// True if a filter is still to be chosen.

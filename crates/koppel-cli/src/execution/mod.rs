@@ -31,7 +31,8 @@ use koppel_session::{PreparedRun, Session};
 use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::{self, Summary};
+use crate::output::{self, Sketch, Summary};
+use crate::supervision;
 pub(crate) use cache::Cache;
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
@@ -134,6 +135,9 @@ impl<'a> Execution<'a> {
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())
             .inspect_err(|_| log.end())?;
+        if let Some(path) = &plan.report {
+            supervision::promise_report(Sketch::new(path, &session.spec));
+        }
         Ok(Execution { session, prepared, plan, options, recording, metadata, log })
     }
 
@@ -179,7 +183,7 @@ impl<'a> Execution<'a> {
     fn write_report(&self, summary: &Summary, outcome: &Outcome) -> Result<()> {
         let Some(path) = &self.plan.report else { return Ok(()) };
         let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
-        output::write_report(path, &self.session.spec, summary, table)
+        output::write_report(path, &self.session.spec, summary, &table)
     }
 
     fn write_models(&self) -> Result<()> {

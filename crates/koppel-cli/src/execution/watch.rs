@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use koppel::diagnostic::Remark;
 use koppel::run::{Flow, Run, Termination};
 use koppel::{Error, Result};
+use koppel_fmi::Surroundings;
 use koppel_io::Error as Io;
 
 use super::checkpoint::{Checkpoints, Written};
@@ -48,7 +49,10 @@ pub(super) struct Watch {
     /// After how many steps the next checkpoint is due, if it is due after a step.
     checkpoint: u64,
     last_look: Instant,
-    begin: Instant,
+    /// What FMUs may have changed when a file is to be written.
+    surroundings: Surroundings,
+    /// From when on the run counts as long.
+    long: Instant,
     /// FMUs that make it impossible to continue the run, until that was said.
     cannot_continue: Vec<String>,
 }
@@ -62,6 +66,10 @@ impl Watch {
         log: Log,
         cannot_continue: Vec<String>,
     ) -> Self {
+        // How long a run in real time takes is known.
+        let rest = run.steps().saturating_sub(run.index()) as f64 * run.largest_step();
+        let is_long = options.realtime && rest / options.speed > LONG.as_secs_f64();
+        let long = if is_long { Duration::ZERO } else { LONG };
         Watch {
             progress: Progress::new(run, options.quiet),
             pace: options.realtime.then(|| Pace::new(run.time(), options.speed)),
@@ -72,7 +80,8 @@ impl Watch {
             clock: run.index() + 1,
             stride: 1,
             last_look: Instant::now(),
-            begin: Instant::now(),
+            surroundings: Surroundings::now(),
+            long: Instant::now() + long,
             cannot_continue,
         }
     }
@@ -124,7 +133,10 @@ impl Watch {
         if let Some(progress) = &mut self.progress {
             progress.show(run);
         }
-        if !self.cannot_continue.is_empty() && self.begin.elapsed() > LONG {
+        if let Some(text) = self.pace.as_mut().and_then(Pace::news) {
+            self.aside(|| note("warning", text));
+        }
+        if !self.cannot_continue.is_empty() && Instant::now() >= self.long {
             let names = std::mem::take(&mut self.cannot_continue);
             self.aside(|| note("note", once_interrupted(&names)));
         }
@@ -136,6 +148,7 @@ impl Watch {
 
     /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
     pub(super) fn checkpoint_now(&mut self, run: &mut Run) -> Result<()> {
+        self.surroundings.restore();
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(failed)?;
         let warning = self.checkpoints.write(run, rows).map_err(|error| match *error {

@@ -29,7 +29,7 @@ pub(crate) use fmu::{fmu_document, standard_word};
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use koppel_session::number::{bytes, duration, significant};
 pub(crate) use probing::Probing;
-pub(crate) use report::write_report;
+pub(crate) use report::{Sketch, write_report};
 pub(crate) use summary::Summary;
 pub(crate) use tune::Tuned;
 

@@ -15,7 +15,9 @@ mod oversee;
 mod remote;
 mod request;
 
-pub(crate) use remote::{Refusal, Remote, casualties, is_asked, listen, observe, print, run_is_over, say};
+pub(crate) use remote::{
+    Refusal, Remote, casualties, is_asked, listen, observe, print, promise_report, run_is_over, say,
+};
 
 use std::ffi::OsString;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +11,7 @@ use koppel::system::Message;
 use koppel_fmi::isolate::Ending;
 use koppel_fmi::supervise::{Event, Supervisor, Whereabouts};
 use koppel_io::Error as Io;
-use koppel_io::results::ResultWriter;
+use koppel_io::results::{ResultWriter, Table, read_table};
 use koppel_study::Casualties;
 
 use super::SUPERVISED;
@@ -18,7 +19,7 @@ use super::request::{Answer, Done, Request};
 use crate::execution::{interrupt, nearby};
 use crate::exit::Exit;
 use crate::failure::{Failure, note};
-use crate::output;
+use crate::output::{self, Sketch};
 
 /// Set when the run is to be ended without waiting for its step.
 static IS_TO_END_AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -31,8 +32,13 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
         let mut supervisor = Supervisor::start(SUPERVISED, arguments.iter().cloned()).ok()?;
         let how = watch(&mut supervisor, &mut keeper);
         if IS_TO_END_AT_ONCE.load(Ordering::Relaxed) {
-            keeper.complete("aborted inside a step");
+            let what = aborted(&supervisor.whereabouts());
             supervisor.clean_up();
+            let kept = keeper.complete(&what);
+            keeper.keep_promise(&Diagnosis::words(what.clone(), None), kept.as_deref());
+            if kept.is_none() {
+                note("note", what);
+            }
             std::process::exit(Exit::Interrupted.number().into());
         }
         if let Some(code) = keeper.code {
@@ -48,8 +54,9 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
         if keeper.lose(&told) {
             continue;
         }
+        let kept = keeper.complete("the run has failed");
+        keeper.keep_promise(&told, kept.as_deref());
         let failure = Failure::Failed(Box::new(told));
-        keeper.complete("the run has failed");
         if as_json && let Err(unsaid) = output::print_json(&output::failure_document(&failure)) {
             unsaid.show();
         }
@@ -113,6 +120,8 @@ struct Keeper {
     /// Runs of a study that have begun and not ended.
     under_way: BTreeSet<u64>,
     casualties: Casualties,
+    /// The page of the run, to be written if it ends its process.
+    promised: Option<Sketch>,
     /// Texts of a study that were printed on standard error.
     said: BTreeSet<String>,
 }
@@ -190,8 +199,12 @@ impl Keeper {
                 done.finished =
                     self.results.take().map(ResultWriter::finish).transpose().map_err(Failure::Write)?;
             }
+            Request::Promise(sketch) => self.promised = Some(*sketch),
             Request::Casualties => done.casualties = self.casualties.clone(),
-            Request::RunIsOver => interrupt::run_is_over(),
+            Request::RunIsOver => {
+                interrupt::run_is_over();
+                self.promised = None;
+            }
             Request::Print(text) => output::print(&text)?,
             // A process that goes on with the work of another has the same to say at its start.
             Request::Say(text) if self.casualties != Casualties::default() && self.said.contains(&text) => {}
@@ -216,18 +229,50 @@ impl Keeper {
     }
 
     /// Completes the result file of a run that did not come to its end.
-    fn complete(&mut self, what: &str) {
+    fn complete(&mut self, what: &str) -> Option<PathBuf> {
         let last = self.results.as_ref().and_then(ResultWriter::last_time);
-        match self.results.take().map(ResultWriter::finish) {
-            Some(Ok(finished)) => {
+        match self.results.take().map(ResultWriter::finish)? {
+            Ok(finished) => {
                 let time = last.map(|time| format!(" up to t = {} s", Seconds(time))).unwrap_or_default();
                 let (rows, path) = (finished.rows, nearby(&finished.path));
                 note("note", format!("{what}; the {rows} rows{time} are kept in {}", path.display()));
+                Some(finished.path)
             }
-            Some(Err(error)) => Failure::Write(error).show(),
-            None => {}
+            Err(error) => {
+                Failure::Write(error).show();
+                None
+            }
         }
     }
+
+    /// Writes the page of a run that did not come to its end, with the rows of its result file.
+    fn keep_promise(&mut self, failure: &Diagnosis, results: Option<&Path>) {
+        let Some(sketch) = self.promised.take() else { return };
+        let table = results.map_or(Ok(Table::default()), read_table).map_err(Failure::Write);
+        match table.and_then(|table| sketch.write_failed(failure, &table)) {
+            Ok(()) => note("note", format!("wrote {}", nearby(sketch.path()).display())),
+            Err(failure) => failure.show(),
+        }
+    }
+}
+
+/// Where a run was that the user has ended at once.
+fn aborted(calls: &[Whereabouts]) -> String {
+    match calls {
+        [] => "aborted inside a step".into(),
+        calls => format!("aborted inside {}", calls.iter().map(place).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A call that was running: function, instance, time.
+fn place(one: &Whereabouts) -> String {
+    let time = one.time.map(|time| format!(", in the step from t = {} s", Seconds(time))).unwrap_or_default();
+    format!("{} of {}{time}", one.call, instance(one))
+}
+
+/// The instance of a call.
+fn instance(one: &Whereabouts) -> String {
+    one.instance.as_ref().map_or_else(|| "an FMU".into(), |name| format!("`{name}`"))
 }
 
 /// What an FMU did once all was done: results, report and messages are complete.
@@ -245,10 +290,10 @@ fn after_the_end(how: Ending) -> Failure {
 /// How the other process ended, and which calls were running.
 fn diagnosis(how: Ending, calls: &[Whereabouts], has_seen_fmus: bool) -> Diagnosis {
     let isolate = "run with --isolate: the message then names the inputs of the step, and koppel itself is out of reach of the FMU";
-    let who = |one: &Whereabouts| one.instance.clone().unwrap_or_else(|| "an FMU".into());
     let fault = match how {
         Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
         Ending::Hung(_) => "allow more time with step_timeout, or tell its author the call above",
+        Ending::StackOverflow => "more stack may help (`ulimit -s`); if not, tell its author the call above",
         Ending::Exit(_) => "an FMU must not end its process: tell its author the call above",
         _ => "the fault is in the FMU: tell its author the call above",
     };
@@ -268,11 +313,11 @@ fn diagnosis(how: Ending, calls: &[Whereabouts], has_seen_fmus: bool) -> Diagnos
                 .time
                 .map(|time| format!(", in the step from t = {} s", Seconds(time)))
                 .unwrap_or_default();
-            (format!("`{}` {how} in {}{when}", who(one), one.call), vec![fault, isolate])
+            (format!("{} {how} in {}{when}", instance(one), one.call), vec![fault, isolate])
         }
         several => {
             let mut all: Vec<String> =
-                several.iter().map(|one| format!("`{}` in {}", who(one), one.call)).collect();
+                several.iter().map(|one| format!("{} in {}", instance(one), one.call)).collect();
             all.sort();
             (format!("an FMU {how}, one of {}", all.join(", ")), vec![isolate])
         }

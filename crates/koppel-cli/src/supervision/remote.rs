@@ -13,6 +13,7 @@ use koppel_fmi::supervise::supervised;
 
 use super::request::{Answer, Done, Request};
 use crate::exit::Exit;
+use crate::output::Sketch;
 
 /// A result file that the supervisor writes.
 #[derive(Debug)]
@@ -90,6 +91,11 @@ pub(crate) fn observe(run: u64, moment: Moment) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (run, moment);
+}
+
+/// Has the supervisor write this page if the run ends its process.
+pub(crate) fn promise_report(sketch: Sketch) {
+    ask(&Request::Promise(Box::new(sketch)));
 }
 
 /// The files of the run are complete.

@@ -7,6 +7,8 @@ use koppel_io::results::{Finished, Metadata};
 use koppel_study::Casualties;
 use serde::{Deserialize, Serialize};
 
+use crate::output::Sketch;
+
 /// A request. All rows that were passed on before it are taken first.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
@@ -20,6 +22,8 @@ pub(super) enum Request {
     Sync,
     /// Completes the result file.
     Finish,
+    /// The page that the supervisor writes if the run ends its process.
+    Promise(Box<Sketch>),
     /// What earlier processes of a study came to.
     Casualties,
     /// Nothing is left that Ctrl-C could end in good order.

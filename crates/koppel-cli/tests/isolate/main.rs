@@ -7,6 +7,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod resuming;
 mod supervised;
 

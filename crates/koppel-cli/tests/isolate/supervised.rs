@@ -77,7 +77,7 @@ fn a_hang_is_ended_by_hand() {
     signal(&child, "INT");
     let said = Said::new(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.err);
-    said.errs_with(&["aborted inside a step; the 51 rows up to t = 0.5 s are kept in r.csv"]);
+    said.errs_with(&["aborted inside fmi2DoStep of `body`, in the step from t = 0.5 s; the 51 rows up to t = 0.5 s are kept in r.csv"]);
     assert_eq!(folder.column("r.csv", "time").len(), 51);
     assert_eq!((temporary(&folder), left()), (0, 0));
 }

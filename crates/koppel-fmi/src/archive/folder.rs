@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "koppel-fmu-";
@@ -18,6 +18,44 @@ const LOCK: &str = ".lock";
 
 /// A folder without a lock file is one being made, unless it has been so for this long.
 const BEING_MADE: Duration = Duration::from_secs(3600);
+
+/// The folders of this process.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Where FMUs are unpacked: the folder for temporary files, unless no library can be loaded from there (mounted `noexec`) but from another one.
+pub(super) fn parent() -> PathBuf {
+    let mut all = places();
+    let place = all.iter().position(|folder| allows_libraries(folder)).unwrap_or(0);
+    all.swap_remove(place)
+}
+
+/// Folders to unpack to, the usual one first.
+fn places() -> Vec<PathBuf> {
+    let mut all = vec![std::env::temp_dir()];
+    if cfg!(target_os = "linux") {
+        let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+        all.push("/var/tmp".into());
+        all.extend(cache.filter(|folder| folder.is_absolute()));
+    }
+    all
+}
+
+/// False for a folder from which libraries cannot be loaded, and for one that is not there, unless it is the usual one.
+#[cfg(target_os = "linux")]
+fn allows_libraries(folder: &Path) -> bool {
+    use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+    let is_usual = folder == std::env::temp_dir();
+    let may_write = || access(folder, Access::WRITE_OK).is_ok();
+    statvfs(folder).map_or(is_usual, |file_system| {
+        !file_system.f_flag.contains(StatVfsMountFlags::NOEXEC) && (is_usual || may_write())
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allows_libraries(_: &Path) -> bool {
+    true
+}
 
 /// An unpacked FMU. The folder is removed when this is dropped, also by a panic.
 #[derive(Debug)]
@@ -45,7 +83,10 @@ impl Unpacked {
             Ok((files, lock))
         });
         match made {
-            Ok((files, lock)) => Ok(Unpacked { files, folder, lock: Some(lock) }),
+            Ok((files, lock)) => {
+                OWN.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+                Ok(Unpacked { files, folder, lock: Some(lock) })
+            }
             Err(error) => {
                 let _ = fs::remove_dir_all(&folder);
                 Err(error)
@@ -86,6 +127,7 @@ impl Drop for Unpacked {
             drop(self.lock.take());
             let _ = fs::remove_dir_all(&self.folder);
         }
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).retain(|folder| *folder != self.folder);
     }
 }
 
@@ -136,10 +178,24 @@ fn remove_stale(parent: &Path) {
     }
 }
 
-/// Removes what crashed processes have left in the folder for temporary files.
+/// Removes what crashed processes have left.
 #[cfg(target_os = "linux")]
 pub(crate) fn remove_left_behind() {
-    remove_stale(&std::env::temp_dir());
+    places().iter().for_each(|folder| remove_stale(folder));
+}
+
+/// Removes the folders of this process, which is about to end.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_own() {
+    let own = std::mem::take(&mut *OWN.lock().unwrap_or_else(PoisonError::into_inner));
+    for folder in own {
+        // Another thread may be removing it, too.
+        for _ in 0..10 {
+            if fs::remove_dir_all(&folder).is_ok() || !folder.exists() {
+                break;
+            }
+        }
+    }
 }
 
 /// Removes the folder an FMU was unpacked to if the process that made it is gone; for those who outlive it.

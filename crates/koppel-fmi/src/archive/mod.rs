@@ -21,7 +21,7 @@ mod writing;
 
 pub use folder::Unpacked;
 #[cfg(target_os = "linux")]
-pub(crate) use folder::{remove_dead, remove_left_behind};
+pub(crate) use folder::{remove_dead, remove_left_behind, remove_own};
 use name::Names;
 pub use name::normalize;
 pub use nested::{MAX_INNER_SIZE, Source, split};
@@ -198,7 +198,7 @@ impl<R: Read + Seek> Archive<R> {
     /// Unpacks everything into a new private folder, which lives as long as the returned value.
     pub fn unpack(&mut self) -> Result<Unpacked> {
         let cannot_write = |path: &Path, source| ArchiveError::Write { path: path.into(), source };
-        let parent = std::env::temp_dir();
+        let parent = folder::parent();
         let folder =
             Unpacked::create(&parent).map_err(|source| at(&self.path, cannot_write(&parent, source)))?;
         for entry in &self.entries {

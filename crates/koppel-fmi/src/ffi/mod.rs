@@ -17,6 +17,8 @@ mod log;
 mod plain;
 #[cfg(unix)]
 mod python;
+#[cfg(target_os = "linux")]
+mod stack;
 mod stepping;
 mod surroundings;
 mod table;

@@ -3,7 +3,8 @@
 //! Most steps of most runs are plain, and a cheap FMU computes for less time than a careful layer spends around it: so what
 //! such a step needs lies side by side, and it is three calls with as few decisions as possible.
 
-use super::{Interruption, OK, StepInfo, trace};
+use super::trace::{self, Notes};
+use super::{Interruption, OK, StepInfo};
 use std::ffi::{c_int, c_void};
 
 /// One call of `doStep`.
@@ -58,29 +59,26 @@ impl<C: PlainCalls> PlainStep<C> {
     ///
     /// The instance is alive.
     #[inline(always)]
-    pub(super) unsafe fn run<const NOTED: bool>(
+    pub(super) unsafe fn run(
         &self,
         instance: *mut c_void,
         step: StepCall,
         values: &[f64],
         results: &mut [f64],
+        notes: Notes,
         failed: impl Fn(&'static str, c_int) -> Box<Interruption>,
     ) -> Result<(), Box<Interruption>> {
         let PlainStep { calls, inputs, outputs } = self;
         assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
         if !inputs.is_empty() {
-            if NOTED {
-                trace::enter(const { trace::number(C::NAMES[0]) }, instance as u64);
-            }
+            notes.call(const { trace::number(C::NAMES[0]) });
             // SAFETY: promised by the caller; lengths were compared.
             let code = unsafe { calls.set(instance, inputs, values.as_ptr()) };
             if !OK.contains(&code) {
                 return Err(failed(C::NAMES[0], code));
             }
         }
-        if NOTED {
-            trace::enter(const { trace::number(C::NAMES[1]) }, instance as u64);
-        }
+        notes.call(const { trace::number(C::NAMES[1]) });
         // SAFETY: promised by the caller.
         let (code, stopped) = unsafe { calls.step(instance, step) };
         if !OK.contains(&code) {
@@ -90,19 +88,13 @@ impl<C: PlainCalls> PlainStep<C> {
             return Err(Box::new(Interruption::Stopped(info)));
         }
         if outputs.is_empty() {
-            if NOTED {
-                trace::leave();
-            }
+            notes.call(0);
             return Ok(());
         }
-        if NOTED {
-            trace::enter(const { trace::number(C::NAMES[2]) }, instance as u64);
-        }
+        notes.call(const { trace::number(C::NAMES[2]) });
         // SAFETY: promised by the caller; lengths were compared.
         let code = unsafe { calls.get(instance, outputs, results.as_mut_ptr()) };
-        if NOTED {
-            trace::leave();
-        }
+        notes.call(0);
         if OK.contains(&code) { Ok(()) } else { Err(failed(C::NAMES[2], code)) }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::instance::{Instance, Life, Version, call, restore_float_mode};
 use super::plain::PlainStep;
+use super::trace::Notes;
 use super::{CallError, CompletedStep, EventInfo, Interruption, StepCall, fmi2, fmi3};
 use std::ffi::c_int;
 
@@ -95,35 +96,20 @@ impl Instance {
         values: &[f64],
         results: &mut [f64],
     ) -> Result<(), Box<Interruption>> {
-        if self.life.get() != Life::Alive {
-            // In registers: plain steps then keep nothing in memory for it.
-            return self.other_plain_step(step.time, step.size, step.never_back, values, results);
+        match self.life.get() {
+            Life::Noted => self.plain_calls(step, values, results, Notes::of_step(self.number())),
+            Life::Alive => self.plain_calls(step, values, results, Notes::NONE),
+            Life::Dead => Err(self.dead()),
         }
-        self.plain_calls::<false>(step, values, results)
-    }
-
-    /// The same with its calls noted for another process, if the instance lives.
-    #[inline(never)]
-    fn other_plain_step(
-        &self,
-        time: f64,
-        size: f64,
-        never_back: bool,
-        values: &[f64],
-        results: &mut [f64],
-    ) -> Result<(), Box<Interruption>> {
-        if self.life.get() == Life::Dead {
-            return Err(self.dead());
-        }
-        self.plain_calls::<true>(StepCall { time, size, never_back }, values, results)
     }
 
     #[inline(always)]
-    fn plain_calls<const NOTED: bool>(
+    fn plain_calls(
         &self,
         step: StepCall,
         values: &[f64],
         results: &mut [f64],
+        notes: Notes,
     ) -> Result<(), Box<Interruption>> {
         let failed = |call, code: c_int| Interruption::of(self.failed(call, code.into()));
         let instance = self.pointer.as_ptr();
@@ -133,11 +119,11 @@ impl Instance {
                 Plain::None => Err(self.dead()),
                 Plain::Two(plain) => {
                     self.log.set_time(step.time);
-                    plain.run::<NOTED>(instance, step, values, results, failed)
+                    plain.run(instance, step, values, results, notes, failed)
                 }
                 Plain::Three(plain) => {
                     self.log.set_time(step.time);
-                    plain.run::<NOTED>(instance, step, values, results, failed)
+                    plain.run(instance, step, values, results, notes, failed)
                 }
             }
         };

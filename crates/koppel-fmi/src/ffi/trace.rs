@@ -3,6 +3,8 @@
 //! Every thread has a place of its own. A number stands for a function, the address of an instance for the instance, so that a call costs a few stores;
 //! nothing is noted unless places were given.
 
+#[cfg(target_os = "linux")]
+use crate::isolate::Ending;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,9 +21,26 @@ pub(crate) struct Calls {
     pub(crate) instance: AtomicU64,
     /// The bits of the time of the newest step, plus one; 0 before the first.
     time: AtomicU64,
+    /// 1 once its stack was too small.
+    overflow: AtomicU64,
 }
 
 impl Calls {
+    /// Notes whose turn it is.
+    #[inline(always)]
+    fn begin(&self, instance: u64) {
+        self.instance.store(instance, Ordering::Relaxed);
+        // Calls come from one thread at a time: no need for an atomic addition.
+        self.count.store(self.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The same ending, told more exactly.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn explain(&self, how: Ending) -> Ending {
+        let has_overflown = self.overflow.load(Ordering::Relaxed) == 1;
+        if has_overflown && matches!(how, Ending::Signal(_)) { Ending::StackOverflow } else { how }
+    }
+
     /// The time of the newest step, if there was one.
     pub(crate) fn time(&self) -> Option<f64> {
         self.time.load(Ordering::Relaxed).checked_sub(1).map(f64::from_bits)
@@ -41,7 +60,17 @@ thread_local! {
 /// From now on calls are noted here, those of each thread apart; threads for which there is no place share the last.
 #[cfg(target_os = "linux")]
 pub(crate) fn note_calls_in(places: &'static [Calls]) {
-    let _ = PLACES.set(places);
+    if PLACES.set(places).is_ok() {
+        super::stack::watch();
+    }
+}
+
+/// Notes that the stack of this thread is too small. Called by a handler of signals.
+#[cfg(target_os = "linux")]
+pub(super) fn note_overflow() {
+    if let Some(place) = PLACE.get() {
+        place.overflow.store(1, Ordering::Relaxed);
+    }
 }
 
 /// From now on new instances are announced.
@@ -62,9 +91,32 @@ pub(crate) fn announce(instance: u64, name: &str, limit: Option<Duration>) {
 pub(super) fn enter(number: u64, instance: u64) {
     if let Some(place) = place() {
         place.last.store(number, Ordering::Relaxed);
-        place.instance.store(instance, Ordering::Relaxed);
-        // Calls come from one thread at a time: no need for an atomic addition.
-        place.count.store(place.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        place.begin(instance);
+    }
+}
+
+/// Notes the calls of a step: as many stores as it takes to name the one that is running.
+#[derive(Clone, Copy)]
+pub(super) struct Notes(Option<&'static Calls>);
+
+impl Notes {
+    /// Where nothing is noted.
+    pub(super) const NONE: Notes = Notes(None);
+
+    /// Notes that a step of an instance begins.
+    #[inline(always)]
+    pub(super) fn of_step(instance: u64) -> Notes {
+        let place = place();
+        place.iter().for_each(|place| place.begin(instance));
+        Notes(place)
+    }
+
+    /// Notes that one of its calls begins; 0 that it is over.
+    #[inline(always)]
+    pub(super) fn call(self, number: u64) {
+        if let Some(place) = self.0 {
+            place.last.store(number, Ordering::Relaxed);
+        }
     }
 }
 
@@ -105,9 +157,9 @@ pub(super) fn is_on() -> bool {
     PLACES.get().is_some()
 }
 
-/// The number of a name.
+/// The number of a name: one that an instruction can hold.
 pub(super) const fn number(name: &str) -> u64 {
-    koppel::fnv(&[name.as_bytes()])
+    koppel::fnv(&[name.as_bytes()]) & 0x7fff_ffff
 }
 
 /// The name behind a number.

@@ -9,6 +9,8 @@ use std::fmt::{self, Display, Formatter};
 pub enum Ending {
     /// By a signal.
     Signal(i32),
+    /// By a signal, as its stack was too small.
+    StackOverflow,
     /// It exited by itself.
     Exit(i32),
     /// It did not return in time, in seconds, and was ended.
@@ -88,6 +90,7 @@ impl Display for Ending {
                 Some((name, meaning)) => write!(f, "crashed with {name} ({meaning})"),
                 None => write!(f, "was ended by {}", other_signal(*number)),
             },
+            Ending::StackOverflow => f.write_str("crashed with SIGSEGV (stack overflow)"),
             Ending::Exit(code) => write!(f, "ended its process with exit code {code}"),
             Ending::Hung(seconds) => write!(f, "did not return within {seconds} s"),
             Ending::Damaged => f.write_str("damaged the memory it shares with koppel"),
@@ -134,6 +137,9 @@ impl Ended {
             }
             Ending::Signal(_) | Ending::Damaged => {
                 format!("the fault is in the FMU: tell its author{}", self.evidence())
+            }
+            Ending::StackOverflow => {
+                format!("more stack may help (`ulimit -s`); if not, tell its author{}", self.evidence())
             }
             Ending::Exit(_) => {
                 format!("an FMU must not end its process: tell its author{}", self.evidence())

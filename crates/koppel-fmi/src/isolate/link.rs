@@ -151,6 +151,7 @@ impl Link {
             (Ending::Damaged, Some(process)) => process.ended().unwrap_or(Ending::Damaged),
             (how, _) => *how,
         };
+        let how = self.channel.memory().control().calls.explain(how);
         let may_be_memory = matches!(how, Ending::Signal(6 | 7 | 9 | 11) | Ending::Exit(_));
         // Looks are ever rarer: the last one may have seen a third of what it had in the end, or there was none.
         let is_near = |limit: &u64| if used == 0 { *limit < SMALL } else { used > limit / 4 };

@@ -64,7 +64,7 @@ pub(crate) use lifeline::ignore_signals;
 #[cfg(target_os = "linux")]
 pub(crate) use memory::Map;
 #[cfg(target_os = "linux")]
-pub(crate) use process::{FAREWELL, Process, end_children_with};
+pub(crate) use process::{FAREWELL, Process, end_all_with, end_children_with};
 
 /// The program that hosts FMUs; it must call [`serve`] with the number that follows its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -119,6 +119,21 @@ pub(crate) fn end_children_with(mark: &str) {
     }
 }
 
+/// Ends all processes but this one that carry this mark in their environment.
+pub(crate) fn end_all_with(mark: &str) {
+    let own = rustix::process::getpid();
+    // What is being ended may have started more meanwhile.
+    for _ in 0..8 {
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let others = all.filter_map(|entry| pid(entry.file_name().to_str()?)).filter(|other| *other != own);
+        let marked: Vec<Pid> = others.filter(|other| has(*other, mark)).collect();
+        if marked.is_empty() {
+            return;
+        }
+        marked.into_iter().for_each(|other| _ = rustix::process::kill_process(other, Signal::KILL));
+    }
+}
+
 fn has(process: Pid, mark: &str) -> bool {
     let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero()));
     environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))

@@ -16,9 +16,11 @@
 //! | `stream.rs`     | frames of words in one direction                                        |
 //! | `supervisor.rs` | the process that watches: starts the other, reads frames, sees it end   |
 //! | `supervised.rs` | the process that works: writes frames, waits for replies                |
+//! | `lifeline.rs`   | what it does when its supervisor is no more                             |
 //!
 //! Rows cost the supervised process no system call. The supervisor looks for them every few milliseconds; a request wakes it. Linux only.
 
+mod lifeline;
 mod memory;
 mod stream;
 mod supervised;
@@ -28,6 +30,9 @@ pub use supervised::{Supervised, begin, supervised};
 pub use supervisor::{Event, Supervisor, Whereabouts};
 
 use serde::{Deserialize, Serialize};
+
+/// Set in the environment of the supervised process, and so of all it starts.
+const MARK: &str = "KOPPEL_SUPERVISOR";
 
 /// An instance of an FMU, as its supervisor knows it.
 #[derive(Debug, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
 use super::{Kind, Known};
 use crate::ffi::{announce_instances_to, note_calls_in};
-use rustix::process::{Pid, Signal, getppid};
+use rustix::process::Pid;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -36,10 +36,7 @@ pub fn supervised() -> Option<&'static Supervised> {
 pub fn begin(parent: &str) -> io::Result<&'static Supervised> {
     let strange = || io::Error::new(io::ErrorKind::InvalidInput, "not started by koppel");
     let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or_else(strange)?;
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid() != Some(parent) {
-        return Err(strange());
-    }
+    super::lifeline::hold(parent)?;
     crate::isolate::ignore_signals();
     let memory = Arc::new(Memory::open(io::stdin().as_fd().try_clone_to_owned()?)?);
     // An FMU finds an empty standard input.

@@ -2,7 +2,7 @@
 
 use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
-use super::{Kind, Known};
+use super::{Kind, Known, MARK};
 use crate::ffi::{Calls, call_name};
 use crate::isolate::{Ending, FAREWELL, Process};
 use std::collections::HashMap;
@@ -19,9 +19,6 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// The file of the running program, whatever has become of its name.
 const SELF: &str = "/proc/self/exe";
-
-/// Set in the environment of the supervised process, and so of all it starts.
-const MARK: &str = "KOPPEL_SUPERVISOR";
 
 /// A process that is watched.
 pub struct Supervisor {
@@ -116,7 +113,8 @@ impl Supervisor {
                 }
                 Ok(None) => match (ending, self.process.ended()) {
                     (Some(ending), _) => {
-                        return Event::Ended(self.overdue.map_or(ending, Ending::Hung));
+                        let how = self.memory.calls().iter().fold(ending, |how, calls| calls.explain(how));
+                        return Event::Ended(self.overdue.map_or(how, Ending::Hung));
                     }
                     // Whatever it wrote before it ended is visible from now on.
                     (None, Some(how)) => {

@@ -132,6 +132,9 @@ pub(super) struct Engine<'a> {
     pub(super) layout: StateLayout,
 }
 
+/// Largest matrix.
+const MOST_GIGABYTES: usize = 4;
+
 /// Numbers that are moved together to see whether any of them matters.
 const GROUP: usize = 32;
 
@@ -159,6 +162,12 @@ impl<'a> Engine<'a> {
     /// are read: these are found many at a time.
     pub(super) fn columns(&mut self, unit: f64) -> Result<Matrix> {
         let size = self.layout.all.len();
+        let gigabytes = size.saturating_mul(size).saturating_mul(size_of::<f64>()) >> 30;
+        if gigabytes > MOST_GIGABYTES {
+            return Err(unknown(format!(
+                "a step depends on {size} numbers, most of them outputs: their matrix takes {gigabytes} GB of memory"
+            )));
+        }
         let mut phi = Matrix::zeros(size, size);
         let mut after = RunState::default();
         for first in (0..size).step_by(GROUP) {

@@ -64,6 +64,7 @@ fn assemble(
     .in_order_of_definition(&order);
     let needs = coupling.needs();
     check_rates(config, &schedule, &needs)?;
+    check_sizes(config, &graph, &needs)?;
     check_externals(&graph, &schedule, &order, config.largest_step())?;
     let control = adaptive::control(config, &graph, (&schedule, &order), &needs)?;
     let assignments = changes::resolve(config, &graph)?;
@@ -195,6 +196,32 @@ fn check_rates(config: &RunConfig, schedule: &Schedule, needs: &Needs) -> Result
                 .into(),
         }
         .into());
+    }
+    Ok(())
+}
+
+/// Most bytes of one matrix: 4 GB.
+const MOST_BYTES: usize = 4 << 30;
+
+/// Refuses a method with models where a model would fill the memory: it has as many numbers as the subsystem has outputs squared.
+fn check_sizes(config: &RunConfig, graph: &SystemGraph, needs: &Needs) -> Result<()> {
+    if needs.models.is_none() && needs.probe.is_none() {
+        return Ok(());
+    }
+    for id in 0..graph.len() {
+        let (name, outputs) = (graph.name(id), graph.outputs_of(id).len());
+        let bytes = outputs.saturating_mul(outputs).saturating_mul(size_of::<f64>());
+        if bytes > MOST_BYTES {
+            let method = config.coupling.name();
+            return Err(Error::Unsupported {
+                what: Subject::named(name, format!("`{method}` with a model of `{name}`")),
+                reason: format!(
+                    "with its {outputs} outputs it takes {} GB of memory; use a method without models, such as `foh`",
+                    bytes >> 30
+                ),
+            }
+            .into());
+        }
     }
     Ok(())
 }

@@ -258,11 +258,17 @@ impl SystemGraph {
         format!("{}.{}", self.names[id], self.ports[id].outputs[output - self.first_output[id]].name)
     }
 
-    /// The connection into an input as text, `a.x + b.x -> c.u`.
+    /// The connection into an input as text, `a.x + b.x -> c.u`. Of many sources the first are named.
     pub fn connection_name(&self, input: InputId) -> String {
+        const SHOWN: usize = 8;
+        let mut wires = self.wires_into(input);
         let sources: Vec<_> =
-            self.wires_into(input).map(|w| self.output_name(self.wires[w].source)).collect();
-        format!("{} -> {}", sources.join(" + "), self.input_name(input))
+            wires.by_ref().take(SHOWN).map(|w| self.output_name(self.wires[w].source)).collect();
+        let more = match wires.count() {
+            0 => String::new(),
+            more => format!(" + {more} more"),
+        };
+        format!("{}{more} -> {}", sources.join(" + "), self.input_name(input))
     }
 
     /// Variable of an output.

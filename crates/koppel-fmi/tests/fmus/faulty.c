@@ -1,5 +1,5 @@
-/* An FMU with one fault in one call, for `cargo xtask proof faults`. -DFMI=2 or 3 gives the version, without foreign headers. The environment gives the
- * rest: FAULT is what happens, FAULT_CALL where, FAULT_FOLDER a folder outside of the FMU. Steps and reads fail from t = 0.5 s on. The output is
+/* An FMU with one fault in one call, for tests and `cargo xtask proof faults`. -DFMI=2 or 3 gives the version, without foreign headers. The environment gives the
+ * rest: FAULT is what happens, FAULT_CALL where, FAULT_FOLDER a folder outside of the FMU. Steps and reads fail from t = 0.5 s on, or FAULT_FROM. The output is
  * the integral of the input plus one; what must not succeed adds a million to it. */
 
 #define _GNU_SOURCE
@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,6 +31,10 @@ typedef struct {
 } Instance;
 
 static double deeds;
+
+/* What must not succeed shows in the rows, or, where there are none any more, on standard error. */
+static void succeed(void) { deeds = 1e6, fputs("a deed was done\n", stderr); }
+
 static int has_happened;
 
 static int deep(volatile int depth)
@@ -55,6 +61,25 @@ static void *stay(void *unused)
 
 static void nothing(int number) { (void)number; }
 
+static void hang(void) { for (;;) pause(); }
+
+/* A runtime that lives on faults, as those of Java and .NET do. */
+static sigjmp_buf before;
+static int lives_on_faults;
+
+static void come_back(int number) { siglongjmp(before, number); }
+
+static void fault_and_come_back(void)
+{
+    static const int kinds[] = {SIGSEGV, SIGBUS, SIGFPE};
+    for (int k = 0; k < 3; k++)
+        if (sigsetjmp(before, 1) == 0) {
+            if (kinds[k] == SIGSEGV) *(volatile int *)8 = 1;
+            raise(kinds[k]);
+            deeds = NAN;
+        }
+}
+
 static int happen(const char *fault)
 {
     char path[4096];
@@ -67,7 +92,7 @@ static int happen(const char *fault)
     if (!strcmp(fault, "exit")) exit(0);
     if (!strcmp(fault, "_exit")) _exit(0);
     if (!strcmp(fault, "kill itself")) kill(getpid(), SIGKILL);
-    if (!strcmp(fault, "hang")) for (;;) pause();
+    if (!strcmp(fault, "hang")) hang();
     if (!strcmp(fault, "stack overflow")) return deep(0);
     if (!strcmp(fault, "memory"))
         for (;;) memset(malloc(64 << 20), 1, 64 << 20);
@@ -85,6 +110,10 @@ static int happen(const char *fault)
 #endif
     if (!strcmp(fault, "traps")) feenableexcept(FE_INEXACT);
     if (!strcmp(fault, "signals")) signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN), signal(SIGSEGV, nothing);
+    if (!strcmp(fault, "deaf")) signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN), hang();
+    if (!strcmp(fault, "recovers"))
+        signal(SIGSEGV, come_back), signal(SIGBUS, come_back), signal(SIGFPE, come_back), lives_on_faults = 1;
+    if (!strcmp(fault, "exit hangs")) atexit(hang);
     if (!strcmp(fault, "thread")) pthread_create(&thread, NULL, stay, NULL);
     if (!strcmp(fault, "fork returns")) fork();
     if (!strcmp(fault, "child")) if (fork() == 0) for (;;) pause();
@@ -97,19 +126,19 @@ static int happen(const char *fault)
     if (!strcmp(fault, "write outside")) {
         snprintf(path, sizeof path, "%s/outside", getenv("FAULT_FOLDER"));
         int file = open(path, O_CREAT | O_WRONLY, 0600);
-        if (file >= 0) deeds = 1e6, close(file);
+        if (file >= 0) succeed(), close(file);
     }
     if (!strcmp(fault, "socket")) {
         int inet = socket(AF_INET, SOCK_STREAM, 0), inet6 = socket(AF_INET6, SOCK_DGRAM, 0);
-        if (inet >= 0 || inet6 >= 0) deeds = 1e6, close(inet), close(inet6);
+        if (inet >= 0 || inet6 >= 0) succeed(), close(inet), close(inet6);
     }
     if (!strcmp(fault, "ptrace"))
         if (ptrace(PTRACE_SEIZE, getppid(), 0, 0) == 0) {
-            deeds = 1e6;
+            succeed();
             ptrace(PTRACE_DETACH, getppid(), 0, 0);
         }
     if (!strcmp(fault, "kill parent"))
-        if (kill(getppid(), SIGKILL) == 0) deeds = 1e6;
+        if (prctl(PR_SET_PDEATHSIG, 0), kill(getppid(), SIGKILL) == 0) succeed();
     return OK;
 }
 
@@ -123,7 +152,16 @@ static int in(const char *call)
     return happen(fault);
 }
 
-static int later(const Instance *i, const char *call) { return i->time > 0.495 ? in(call) : OK; }
+/* The FMU itself computes as ever: only others see a mode that it has changed. */
+#define AS_EVER(work) do { fenv_t mode; fegetenv(&mode), fesetenv(FE_DFL_ENV); work; fesetenv(&mode); } while (0)
+
+static int later(const Instance *i, const char *call)
+{
+    const char *from = getenv("FAULT_FROM");
+    int is_time;
+    AS_EVER(is_time = i->time > (from ? atof(from) : 0.5) - 0.005);
+    return is_time ? in(call) : OK;
+}
 
 static void *make(void) { return in("instantiate") == OK ? calloc(1, sizeof(Instance)) : NULL; }
 
@@ -139,11 +177,10 @@ static int get(Instance *i, const unsigned *vr, size_t n, double *value)
 {
     int status = later(i, "get");
     for (size_t k = 0; k < n; k++)
-        value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time;
+        AS_EVER(value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time);
     return status;
 }
 
-/* The FMU itself computes as ever: only others see a mode that it has changed. */
 __attribute__((noinline)) static void advance(Instance *i, double time, double size)
 {
     i->output += (i->input + 1) / 3 * size;
@@ -153,12 +190,8 @@ __attribute__((noinline)) static void advance(Instance *i, double time, double s
 static int step(Instance *i, double time, double size)
 {
     int status = later(i, "step");
-    if (status == OK) {
-        fenv_t mode;
-        fegetenv(&mode), fesetenv(FE_DFL_ENV);
-        advance(i, time, size);
-        fesetenv(&mode);
-    }
+    if (lives_on_faults) fault_and_come_back();
+    if (status == OK) AS_EVER(advance(i, time, size));
     return status;
 }
 
