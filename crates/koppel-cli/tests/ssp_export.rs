@@ -171,12 +171,19 @@ C = [[1]]
 D = [[0]]
 inputs = ["u"]
 outputs = ["y"]
+start = { "x[1]" = 2.0 }
 "#,
     );
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["`filter` has its own matrices", "koppel fmu export"]);
+    said.errs_with(&["`filter.x[1]` cannot be a start value of a model alone", "`x0`"]);
     assert!(!folder.has("x.ssp"));
+    let text = folder.read("system.toml").replace("start = { \"x[1]\" = 2.0 }", "x0 = [2.0]");
+    folder.write("system.toml", &text);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
+    folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
+    folder.succeed(&["run", "x.ssp", "--out", "ssp.csv", "-q"]);
+    assert_eq!(folder.csv("toml.csv"), folder.csv("ssp.csv"));
     folder.run(&["ssp", "export", "system.toml", "-o", "x.zip"]).errs_with(&["`.ssp`"]);
 }
 

@@ -33,6 +33,15 @@ pub enum Error {
     #[error("the system has no outputs: none of them is recorded")]
     NoOutputs,
 
+    #[error("`{name}` cannot be a start value of a model alone")]
+    Start { name: String },
+
+    #[error("the system has no subsystem `{name}`")]
+    NoSubsystem { name: String, known: Vec<String> },
+
+    #[error("nothing is left: an FMU is for co-simulation or for model exchange{}", if *.has_states { "" } else { "; this one has no states to be exchanged" })]
+    Nothing { has_states: bool },
+
     #[error("two variables would be called `{name}`")]
     SameName { name: String },
 
@@ -65,6 +74,12 @@ impl Error {
         Some(match self {
             Error::Name { path } => format!("name it `{}.fmu`", path.with_extension("").display()),
             Error::NoOutputs => "name outputs in `record` of [run], or leave it out to record all".into(),
+            Error::Start { .. } => "only parameters can; a linear model has `x0`".into(),
+            Error::NoSubsystem { name, known } => match koppel::error::closest(name, known) {
+                Some(best) => format!("did you mean `{best}`? known: {}", known.join(", ")),
+                None => format!("known: {}", known.join(", ")),
+            },
+            Error::Nothing { .. } => "omit one of them".into(),
             Error::SameName { .. } => "give one of them, or its subsystem, another name".into(),
             Error::NoLibrary { file, .. } => format!(
                 "`cargo install` installs programs only; `cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}: put it beside `koppel`, or name it with --library"

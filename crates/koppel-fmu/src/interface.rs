@@ -1,10 +1,11 @@
 //! The variables of an FMU. Their place in the list is their value reference; time comes first.
 
 use crate::error::{Error, Result};
-use koppel::models::ModelEntry;
 use koppel::record::{Columns, Source};
 use koppel::run::{Reading, RunConfig};
-use koppel::system::{InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind};
+use koppel::system::{
+    InputId, Ode, OdeEvents, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
+};
 use koppel::unit::Unit;
 
 /// What stands behind a variable.
@@ -17,6 +18,8 @@ pub(crate) enum Role {
     Local(usize),
     /// Of a state.
     Derivative(usize),
+    /// An event indicator.
+    Indicator(usize),
 }
 
 /// When a variable may be set.
@@ -111,12 +114,14 @@ impl Interface {
         self.places(|role| matches!(role, Role::Input(_))).len()
     }
 
-    /// Of a built-in model.
-    pub(crate) fn of_model(entry: &ModelEntry, ode: &dyn Ode) -> Interface {
+    /// Of one model.
+    pub(crate) fn of_model(ode: &dyn Ode) -> Interface {
         let ports = ode.ports();
         let mut interface = Interface::with_time();
-        let is_start_value =
-            |name: &str| entry.states.iter().any(|state| state.start.is_some_and(|start| start == name));
+        // Where a program of a built-in model samples, there are no equations that an importer could solve.
+        let states = if ode.period().is_none() { ode.continuous() } else { 0 };
+        let start_parameters: Vec<Vec<usize>> =
+            (0..ode.states()).map(|state| ode.start_parameters(state)).collect();
         let list = &mut interface.variables;
         for (index, port) in ports.inputs.iter().enumerate() {
             list.push(Variable::new(port.name.clone(), port, Role::Input(index), Setting::Always));
@@ -125,7 +130,8 @@ impl Interface {
             list.push(Variable::new(port.name.clone(), port, Role::Output(index), Setting::Never));
         }
         for (index, port) in ports.parameters.iter().enumerate() {
-            let setting = if is_start_value(&port.name) { Setting::Start } else { Setting::Always };
+            let is_start_value = start_parameters.iter().any(|own| own.contains(&index));
+            let setting = if is_start_value { Setting::Start } else { Setting::Always };
             list.push(Variable::new(port.name.clone(), port, Role::Parameter(index), setting));
         }
         for (index, port) in ports.locals.iter().enumerate() {
@@ -136,12 +142,13 @@ impl Interface {
                 list.push(Variable::new(port.name.clone(), port, Role::Local(index), Setting::Never));
                 list.len() - 1
             });
-            // Where a program samples, there are no equations that an importer could solve.
-            if index < ode.states() && ode.period().is_none() {
+            // Discrete variables change at events only.
+            list[place].is_held |= (ode.continuous()..ode.states()).contains(&index);
+            if index < states {
                 list[place].state = Some(index);
                 list[place].start = port.start;
-                let has_parameter = entry.states.get(index).is_some_and(|state| state.start.is_some());
-                list[place].setting = if has_parameter { Setting::Never } else { Setting::Start };
+                let is_computed = !start_parameters[index].is_empty();
+                list[place].setting = if is_computed { Setting::Never } else { Setting::Start };
                 interface.states.push(place);
             }
         }
@@ -151,6 +158,10 @@ impl Interface {
                 Port::new(format!("der({})", state.name)).about(&format!("rate of {}", state.name));
             port.unit = state.unit.as_deref().and_then(rate_unit);
             list.push(Variable::new(port.name.clone(), &port, Role::Derivative(index), Setting::Never));
+        }
+        for index in 0..ode.events().map_or(0, OdeEvents::indicators) {
+            let port = Port::new(format!("indicator[{}]", index + 1)).about("crosses zero at events");
+            list.push(Variable::new(port.name.clone(), &port, Role::Indicator(index), Setting::Never));
         }
         interface.add_dependencies(ports);
         interface

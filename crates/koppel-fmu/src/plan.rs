@@ -1,15 +1,18 @@
 //! What an exported FMU is, as its resources say: `resources/koppel.toml`.
 
 use crate::error::{Error, Result};
+use koppel::models;
 use koppel::solver::SolverConfig;
+use koppel::system::{Ode, VariableKind};
 use koppel_fmi::import::Without;
+use koppel_io::system_file::SystemSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Where the plan lies in the resources.
 pub(crate) const FILE: &str = "koppel.toml";
-/// Where the system of a container lies.
+/// Where the system of a container, or the one subsystem, lies.
 pub(crate) const SYSTEM: &str = "system.toml";
 
 /// An FMU.
@@ -30,6 +33,8 @@ pub(crate) struct Plan {
 pub(crate) enum Content {
     /// One built-in model.
     Model(ModelPlan),
+    /// One subsystem, which stands alone in a system file.
+    Subsystem {},
     /// A whole system, with its files beside it.
     System {},
 }
@@ -59,6 +64,31 @@ pub(crate) struct Abilities {
 impl Abilities {
     pub(crate) const ALL: Abilities =
         Abilities { state: true, serialize: true, derivatives: true, moving_inputs: true };
+}
+
+impl ModelPlan {
+    /// Its equations and solver.
+    pub(crate) fn equations(&self) -> Result<(Box<dyn Ode>, SolverConfig)> {
+        Ok((models::build(&self.name, &self.parameters)?, self.solver))
+    }
+}
+
+/// Equations and solver of the only subsystem of a system file, with its start values.
+pub(crate) fn subsystem(spec: &SystemSpec) -> Result<(Box<dyn Ode>, SolverConfig)> {
+    let one = spec.subsystems().first().ok_or_else(|| Error::misuse("there is no subsystem"))?;
+    let (mut ode, solver) = one.equations().map_err(|marks| spec.mistake(marks))?;
+    for (name, value) in spec.run.at.iter().flat_map(|change| &change.set) {
+        let own = name.strip_prefix(&one.name).and_then(|name| name.strip_prefix('.')).unwrap_or(name);
+        let ports = ode.ports();
+        let state = ports.find(VariableKind::Local, own);
+        match ports.find(VariableKind::Parameter, own) {
+            Some(index) => ode.set_parameter(index, *value)?,
+            // Equations know their start values.
+            None if state.is_some_and(|index| ports.locals[index].start == *value) => {}
+            None => return Err(Error::Start { name: name.clone() }.into()),
+        }
+    }
+    Ok((ode, solver))
 }
 
 impl Plan {

@@ -276,6 +276,22 @@ def system_rows(entry, path, start_values):
     return [[float(row[name]) for name in entry["outputs"]] for row in result]
 
 
+def exchanged_rows(entry, path):
+    """FMPy's own solver, which locates the events."""
+    result = fmpy.simulate_fmu(
+        path,
+        start_time=entry["times"][0],
+        stop_time=entry["times"][-1],
+        output_interval=entry["step"],
+        relative_tolerance=1e-10,
+        output=entry["outputs"],
+        fmi_type="ModelExchange",
+    )
+    # At an event there is a row before and one after it.
+    last = {round(float(row["time"]), 9): [float(row[name]) for name in entry["outputs"]] for row in result}
+    return [last[round(time, 9)] for time in entry["times"]]
+
+
 def plain(entry, description, folder):
     """Declares nothing, and gives nothing."""
     part = Part(entry, description, folder)
@@ -371,6 +387,10 @@ def main():
                     feed_through(entry, description, folder)
                     if can(description, "canGetAndSetFMUstate"):
                         states(entry, description, folder)
+                elif kind == "events":
+                    compare(f"{path}: events", system_rows(entry, path, {}), entry["rows"])
+                    compare(f"{path}: events, model exchange", exchanged_rows(entry, path), entry["rows"], 1e-6)
+                    states(entry, description, folder)
                 else:
                     plain(entry, description, folder)
                     misuse(entry, description, folder)

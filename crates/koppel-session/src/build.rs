@@ -51,8 +51,8 @@ impl Fmus {
             }
             builder = builder.connect(connection);
         }
-        for (to, signal) in spec.signals().filter(|(to, _)| is_known(to)) {
-            builder = builder.external(to, signal.clone());
+        for (to, signal, scaling) in spec.signals().filter(|(to, ..)| is_known(to)) {
+            builder = builder.scaled_external(to, signal.clone(), scaling.clone());
         }
         let (system, wiring) = match builder.build_partly() {
             Ok((system, wiring)) => (Some(system), wiring),

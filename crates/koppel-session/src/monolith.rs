@@ -36,8 +36,8 @@ pub fn monolith(session: &Session, solver: Option<SolverConfig>, record: &[Strin
     let closed = system::monolith(&system.graph, equations).map_err(engine)?;
     let solver = solver.unwrap_or_else(|| chosen(&solvers, closed.linear().is_some()));
     let mut builder = SystemBuilder::new().add(MONOLITH, OdeModel::new(closed, &solver).map_err(engine)?);
-    for (to, signal) in spec.signals() {
-        builder = builder.external(&own(to), signal.clone());
+    for (to, signal, scaling) in spec.signals() {
+        builder = builder.scaled_external(&own(to), signal.clone(), scaling.clone());
     }
     let config = RunConfig {
         start: spec.run.start,

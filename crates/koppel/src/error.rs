@@ -33,6 +33,9 @@ pub enum Error {
     #[error("parameter `{name}` of model `{model}`: `{value}` {problem}")]
     Parameter { model: String, name: String, value: f64, problem: String },
 
+    #[error("block `{name}`: {problem}")]
+    Block { name: String, problem: String },
+
     #[error("connection `{from}` -> `{to}`: {problem}")]
     Connection { from: String, to: String, problem: String },
 

@@ -113,6 +113,41 @@ fn advance_allocates_nothing() {
     }
 }
 
+/// Models written as equations: events, sampled parts, tables and delays.
+#[test]
+fn equations_allocate_nothing() {
+    use koppel::equations::{Equations, MapConfig, Source};
+    use koppel::solver::SolverConfig;
+    use koppel::system::{Connection, OdeModel, SystemBuilder};
+    let map = MapConfig {
+        name: "f".into(),
+        x: vec![-9.0, 0.0, 9.0],
+        values: vec![-1.0, 0.0, 3.0],
+        ..MapConfig::default()
+    };
+    let ball = "input a; output h, v; state h = 1; der(h) = v; der(v) = -9.81 + f(a) - 0.1 * v * abs(v)
+        when h < 0 then v = -0.99 * v; n = n + 1 end";
+    let controller =
+        "input v; output a; a = u + delay(v, 0.07); when every(0.013) then u = 0.2 * v + 0.1 * u end";
+    let model = |text: &str| {
+        let source = Source { maps: vec![map.clone()], ..Source::new(text) };
+        let ode = Equations::new(&source).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+        OdeModel::new(Box::new(ode), &SolverConfig::default()).unwrap()
+    };
+    for coupling in [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Reduced)] {
+        let system = SystemBuilder::new()
+            .add("ball", model(ball))
+            .add("controller", model(controller))
+            .connect(Connection::new("ball.v", "controller.v"))
+            .connect(Connection::new("controller.a", "ball.a"));
+        let config = RunConfig { coupling, threads: Parallel::Never, ..RunConfig::new(10.0, 0.01) };
+        let mut run = Run::new(system.build().unwrap(), &config).unwrap();
+        (0..5).for_each(|_| run.advance().unwrap());
+        let count = allocations(|| (0..200).for_each(|_| run.advance().unwrap()));
+        assert_eq!(count, 0);
+    }
+}
+
 /// But for exact models, which need matrices for every length they meet, and lists of samples, which grow with the longest
 /// step so far.
 #[test]

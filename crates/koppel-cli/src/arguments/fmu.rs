@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use koppel_fmu::export::Feature;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
@@ -63,9 +65,15 @@ pub(crate) struct ExportArguments {
     /// Version of FMI.
     #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["2", "3"]))]
     pub(crate) fmi: String,
+    /// Exports one subsystem of the system as a model, not the system. It must not be an FMU.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subsystem: Option<String>,
     /// Omits FMU state, directional derivatives and inputs that vary inside a step.
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Omits single features, separated by commas.
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    pub(crate) without: Vec<Omitted>,
     /// Exports a system even if a loop is not zero-stable.
     #[arg(long)]
     pub(crate) accept_unstable: bool,
@@ -78,4 +86,34 @@ pub(crate) struct ExportArguments {
     /// The library that becomes the FMU's binary [default: the one built with koppel; `cargo install` does not include it].
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
+}
+
+/// What an exported FMU can do without.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Omitted {
+    /// Saving and restoring the FMU state.
+    StateSaving,
+    /// Writing a saved state as bytes.
+    Serialization,
+    /// Directional and adjoint derivatives.
+    DirectionalDerivatives,
+    /// Inputs that vary inside a step: intermediate update (FMI 3.0), input derivatives (FMI 2.0).
+    IntermediateUpdate,
+    /// Co-simulation: only model exchange is left.
+    CoSimulation,
+    /// Model exchange: only co-simulation is left.
+    ModelExchange,
+}
+
+impl From<Omitted> for Feature {
+    fn from(omitted: Omitted) -> Feature {
+        match omitted {
+            Omitted::StateSaving => Feature::StateSaving,
+            Omitted::Serialization => Feature::Serialization,
+            Omitted::DirectionalDerivatives => Feature::DirectionalDerivatives,
+            Omitted::IntermediateUpdate => Feature::IntermediateUpdate,
+            Omitted::CoSimulation => Feature::CoSimulation,
+            Omitted::ModelExchange => Feature::ModelExchange,
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The example systems, embedded from `examples/`.
+//! The example systems, embedded from `examples/`, and the car, a template for systems of own equations.
 
 use koppel::error::closest;
 
@@ -15,6 +15,7 @@ macro_rules! examples {
     ($($name:literal),* $(,)?) => {
         /// All of them.
         pub(super) const ALL: &[Example] = &[
+            Example { name: "car", text: include_str!("../../templates/car.toml") },
             $(Example { name: $name, text: include_str!(concat!("../../../../examples/", $name, ".toml")) }),*
         ];
     };

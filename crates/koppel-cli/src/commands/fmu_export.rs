@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::solver::SolverConfig;
 use koppel_fmu::Error;
-use koppel_fmu::export::{self, Export, Options, library};
+use koppel_fmu::export::{self, Export, Feature, Options, library};
 use koppel_io::system_file::{self, Setting};
 use koppel_session::Session;
 
@@ -29,28 +29,73 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
     let path = Path::new(&arguments.subject);
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     let is_file = is_toml || system_file::is_structure(path) || path.exists();
-    let default = || PathBuf::from(path.file_stem().unwrap_or(path.as_os_str())).with_extension("fmu");
+    let stem = || path.file_stem().unwrap_or(path.as_os_str()).to_owned();
+    let default = || {
+        let name = arguments.subsystem.as_ref().map_or_else(stem, Into::into);
+        PathBuf::from(name).with_extension("fmu")
+    };
     let out = arguments.out.clone().unwrap_or_else(default);
     refuse_standard_output(&out, "an FMU")?;
-    let export = if is_file { system(path, &out, arguments)? } else { model(&out, arguments)? };
+    let export = match &arguments.subsystem {
+        Some(name) if is_file => subsystem(path, name, &out, arguments)?,
+        Some(_) => {
+            let hint = "name a system file: koppel fmu export FILE.toml --subsystem NAME";
+            return Err(Failure::words("--subsystem is for a system", hint));
+        }
+        None if is_file => system(path, &out, arguments)?,
+        None => model(&out, arguments)?,
+    };
     let options = Options {
         version: export::version(&arguments.fmi)?,
-        is_plain: arguments.plain,
+        without: without(arguments),
         library: library::find(arguments.library.as_deref())?,
     };
+    let kinds = export.kinds(&options)?;
     export.write(&options, &out)?;
     for text in export.notes() {
         note("note", text);
     }
     let [inputs, outputs, parameters] = export.counts();
-    let kinds =
-        if export.has_model_exchange() { "co-simulation and model exchange" } else { "co-simulation" };
+    let kinds = match kinds {
+        [true, true] => "co-simulation and model exchange",
+        [true, false] => "co-simulation",
+        [false, _] => "model exchange",
+    };
     print(&format!(
         "{}: FMI {}.0, {kinds}; {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
         out.display(),
         arguments.fmi
     ))?;
     Ok(Exit::Ok)
+}
+
+/// What is left out.
+fn without(arguments: &ExportArguments) -> Vec<Feature> {
+    let mut without: Vec<Feature> = arguments.without.iter().map(|omitted| (*omitted).into()).collect();
+    if arguments.plain {
+        without.extend(Feature::OPTIONAL);
+    }
+    without
+}
+
+fn settings(arguments: &ExportArguments) -> Vec<Setting> {
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+        origin: "--set".into(),
+    };
+    arguments.set.iter().map(setting).collect()
+}
+
+fn subsystem(path: &Path, name: &str, out: &Path, arguments: &ExportArguments) -> Result<Export> {
+    refuse_existing(out, arguments.force)?;
+    let spec = if system_file::is_structure(path) {
+        Session::load(path, &settings(arguments))?.spec
+    } else {
+        system_file::load_with(path, &settings(arguments))?
+    };
+    let solver = arguments.solver.as_deref().map(solver).transpose()?;
+    Ok(Export::subsystem(&spec, name, solver)?)
 }
 
 fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export> {
@@ -60,13 +105,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
             "use --set SUBSYSTEM.solver=...",
         ));
     }
-    let setting = |(name, value): &(String, String)| Setting {
-        name: name.clone(),
-        value: value.clone(),
-        origin: "--set".into(),
-    };
-    let settings: Vec<Setting> = arguments.set.iter().map(setting).collect();
-    let mut session = Session::load(path, &settings)?;
+    let mut session = Session::load(path, &settings(arguments))?;
     check_not_read(&session, out)?;
     refuse_existing(out, arguments.force)?;
     if session.spec.is_open() {

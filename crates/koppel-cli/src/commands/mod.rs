@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod auto;
+mod blocks;
 mod check;
 mod completions;
 mod examples;

@@ -4,6 +4,7 @@ use koppel::diagnostic::Diagnosis;
 use koppel::error::closest;
 use koppel::models::{self, ModelEntry, Port};
 
+use super::blocks;
 use super::examples;
 use super::new::STARTER;
 use crate::arguments::ModelsArguments;
@@ -14,7 +15,7 @@ use crate::output::{Grid, print, significant};
 /// Lists the models, or describes one.
 pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
     let text = match &arguments.name {
-        None if arguments.json => json_list(),
+        None if arguments.json => json_list()?,
         None => list(),
         Some(name) if arguments.example => example(name)?,
         Some(name) => describe(name, arguments.json)?,
@@ -29,16 +30,24 @@ fn list() -> String {
         grid.row([entry.name.into(), entry.description.into()]);
     }
     grid.row(["linear".into(), "x' = A x + B u, y = C x + D u with matrices from the file".into()]);
+    grid.row([
+        "equations".into(),
+        "your own equations, maps and events from the file (docs/equations.md)".into(),
+    ]);
     format!(
-        "Models (details: koppel models NAME):\n{}\nExample systems (copy one: koppel new --from NAME):\n{}",
+        "Models (details: koppel models NAME):\n{}\nBlocks, written as equations:\n{}\nExample systems (copy one: koppel new --from NAME):\n{}",
         grid.whole(),
+        blocks::list(),
         examples::list()
     )
 }
 
-fn json_list() -> String {
-    let all: Vec<_> = models::catalogue().iter().map(as_json).collect();
-    format!("{:#}\n", serde_json::Value::Array(all))
+fn json_list() -> Result<String> {
+    let mut all: Vec<_> = models::catalogue().iter().map(as_json).collect();
+    for block in models::blocks() {
+        all.push(blocks::as_json(block)?);
+    }
+    Ok(format!("{:#}\n", serde_json::Value::Array(all)))
 }
 
 fn as_json(entry: &ModelEntry) -> serde_json::Value {
@@ -70,6 +79,16 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
     }
     if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
         return Ok(example.text.into());
+    }
+    if name == "equations" {
+        return Ok(EQUATIONS.into());
+    }
+    if let Some(block) = models::block(name) {
+        return if as_document {
+            Ok(format!("{:#}\n", blocks::as_json(block)?))
+        } else {
+            blocks::describe(block)
+        };
     }
     let entry = models::entry(name).map_err(|_| unknown(name))?;
     if as_document {
@@ -103,7 +122,7 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
 /// No such model; the names of all.
 fn unknown(name: &str) -> Failure {
     let models: Vec<String> =
-        models::catalogue().iter().map(|e| e.name.to_owned()).chain(["linear".to_owned()]).collect();
+        models::names().into_iter().chain(["linear", "equations"].map(String::from)).collect();
     let systems: Vec<String> = examples::ALL.iter().map(|e| e.name.to_owned()).collect();
     let all = [&models[..], &systems].concat();
     let meant = closest(name, &all).map_or(String::new(), |best| format!("did you mean `{best}`? "));
@@ -128,6 +147,20 @@ linear: x' = A x + B u, y = C x + D u with matrices from the system file
   solver    \"exact\" unless given
 ";
 
+const EQUATIONS: &str = "\
+equations: your own equations in the system file
+
+  equations       the text: der(x) = .., y = .., when .. then .. end; or equations_file = \"FILE\"
+  parameters      numbers or formulas; or `parameter m = 1200 [kg]` in the text
+  inputs, outputs names with units: { F = \"N\" }; or `input F [N]`, `output v [m/s]` in the text
+  start, units    start values and units of variables, by name; or `state v = 0 [m/s]` in the text
+  tables          lookup tables of one or two arguments, called like functions
+  every           period in s, if all of it is sampled
+  solver          \"exact\" if the equations are linear, else \"adaptive\" unless given
+
+  [models.NAME] writes such a model once for several subsystems; docs/equations.md explains the language.
+";
+
 /// The first example that uses the model, or the example of that name.
 fn example(name: &str) -> Result<String> {
     if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
@@ -135,6 +168,12 @@ fn example(name: &str) -> Result<String> {
     }
     if name == "linear" {
         return Ok(STARTER.into());
+    }
+    if name == "equations" {
+        return Ok(examples::find("car")?.text.into());
+    }
+    if let Some(block) = models::block(name) {
+        return blocks::example(block);
     }
     models::entry(name).map_err(|_| unknown(name))?;
     match examples::ALL.iter().find(|example| example.uses(name)) {

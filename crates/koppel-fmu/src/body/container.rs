@@ -260,7 +260,7 @@ impl Body for Container {
                 }
                 self.running()?.run.restore(state)?;
             }
-            BodyState::Model(_) => return Err(foreign_state()),
+            BodyState::Model { .. } => return Err(foreign_state()),
         }
         Ok(())
     }

@@ -18,7 +18,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum BodyState {
     /// Its start has not been found yet.
     Fresh,
-    Model(Snapshot),
+    Model {
+        snapshot: Snapshot,
+        /// When its next instant is due, if an importer solves its equations.
+        due: Option<f64>,
+    },
     Container(RunState),
 }
 
@@ -29,6 +33,15 @@ pub(crate) struct Ended {
     pub(crate) done: f64,
     /// Who asks for it.
     pub(crate) text: String,
+}
+
+/// What an event has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acted {
+    /// Some states have new values.
+    pub(crate) has_changed: bool,
+    /// When the next one comes that is known before.
+    pub(crate) next: Option<f64>,
 }
 
 /// How outputs and derivatives follow one input or state.
@@ -63,6 +76,14 @@ pub(crate) trait Body: Send {
 
     /// Moves from `time` over `size` under these inputs, or tells how far it came and why the simulation is to end there.
     fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>>;
+
+    /// Takes over the time of an importer that solves the equations.
+    fn set_time(&mut self, _time: f64) {}
+
+    /// Carries out what is due at an event while an importer solves the equations.
+    fn act(&mut self) -> Result<Acted> {
+        Ok(Acted::default())
+    }
 
     /// How everything follows one input or state at this instant; `Role::Local` stands for a state.
     fn column(&mut self, known: Role) -> Result<Column>;

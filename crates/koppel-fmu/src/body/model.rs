@@ -1,13 +1,15 @@
-//! A built-in model with its solver.
+//! One model with its solver.
 
-use super::{Body, BodyState, Column, Ended, distance, foreign_state, fourth_order};
+use super::{Acted, Body, BodyState, Column, Ended, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role};
-use crate::plan::ModelPlan;
 use crate::polynomial::Polynomial;
-use koppel::models;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::{OdeModel, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+use koppel::solver::SolverConfig;
+use koppel::system::{Ode, OdeModel, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+
+/// Part of a second, and of the time, that is no time.
+const AT_ONCE: f64 = 1e-9;
 
 pub(crate) struct ModelBody {
     interface: Interface,
@@ -18,23 +20,29 @@ pub(crate) struct ModelBody {
     coefficients: Vec<f64>,
     samples: Samples,
     is_fresh: bool,
+    /// When its next instant is due; asked for while an importer solves the equations.
+    due: Option<f64>,
+    linear: Option<StateSpace>,
+    slopes: StateSpace,
 }
 
 impl ModelBody {
-    pub(crate) fn new(plan: &ModelPlan) -> Result<ModelBody> {
-        let entry = models::entry(&plan.name)?;
-        let ode = entry.build(&plan.parameters)?;
-        let interface = Interface::of_model(entry, ode.as_ref());
+    pub(crate) fn new(ode: Box<dyn Ode>, solver: &SolverConfig) -> Result<ModelBody> {
+        let interface = Interface::of_model(ode.as_ref());
         let (inputs, outputs) = (ode.ports().inputs.len(), ode.ports().outputs.len());
+        let linear = ode.linear();
         Ok(ModelBody {
             interface,
-            model: OdeModel::new(ode, &plan.solver)?,
+            model: OdeModel::new(ode, solver)?,
             time: 0.0,
             u: vec![0.0; inputs],
             outputs: vec![0.0; outputs],
             coefficients: Vec::new(),
             samples: Samples::new(Request::Nothing, outputs),
             is_fresh: true,
+            due: None,
+            linear,
+            slopes: StateSpace::default(),
         })
     }
 
@@ -48,6 +56,14 @@ impl ModelBody {
         let mut dx = vec![0.0; x.len()];
         self.model.ode().derivative(self.time, &x, &self.u, &mut dx);
         Ok(dx)
+    }
+
+    fn indicator(&mut self, index: usize) -> Result<f64> {
+        let x = self.states()?;
+        let Some(events) = self.model.ode().events() else { return Ok(0.0) };
+        let (mut values, mut rates) = (vec![0.0; events.indicators()], vec![0.0; events.indicators()]);
+        events.indicate(self.time, &x, &self.u, &mut values, &mut rates);
+        Ok(values[index])
     }
 
     /// Central differences over `size` to both sides of `value`, which is that of `known`.
@@ -86,6 +102,7 @@ impl Body for ModelBody {
         self.time = start;
         self.is_fresh = false;
         self.model.initialize(start)?;
+        self.due = Some(start);
         self.follow(inputs)
     }
 
@@ -100,12 +117,15 @@ impl Body for ModelBody {
             Role::Parameter(index) => Ok(self.model.get(parameter(index))?),
             Role::Local(index) => Ok(self.model.get(local(index))?),
             Role::Derivative(index) => Ok(self.derivatives()?[index]),
+            Role::Indicator(index) => self.indicator(index),
             Role::Input(_) | Role::Time => Err(Error::misuse("inputs and time are kept by the instance")),
         }
     }
 
     fn set_parameter(&mut self, index: usize, value: f64) -> Result<()> {
-        Ok(self.model.set(parameter(index), value)?)
+        self.model.set(parameter(index), value)?;
+        self.linear = self.model.ode().linear();
+        Ok(())
     }
 
     fn set_state(&mut self, index: usize, value: f64) -> Result<()> {
@@ -126,11 +146,31 @@ impl Body for ModelBody {
         Ok(None)
     }
 
+    fn set_time(&mut self, time: f64) {
+        self.time = time;
+        self.model.set_time(time);
+    }
+
+    fn act(&mut self) -> Result<Acted> {
+        if self.model.ode().events().is_none() {
+            return Ok(Acted::default());
+        }
+        // An importer may come a little early.
+        let is_due = self.due.is_some_and(|due| self.time >= due - AT_ONCE * due.abs().max(1.0));
+        let has_changed = self.model.act_now(is_due)?;
+        self.due = self.model.ode().events().and_then(|events| events.next_instant(self.time));
+        Ok(Acted { has_changed, next: self.due })
+    }
+
     fn column(&mut self, known: Role) -> Result<Column> {
-        if let Some(matrices) = self.model.ode().linear() {
-            return Ok(exact(&matrices, known));
+        if let Some(matrices) = &self.linear {
+            return Ok(exact(matrices, known));
         }
         let x = self.states()?;
+        if let Some(slopes) = self.model.ode().slopes() {
+            slopes.linearize(self.time, &x, &self.u, &mut self.slopes);
+            return Ok(exact(&self.slopes, known));
+        }
         let value = match known {
             Role::Input(index) => self.u[index],
             Role::Local(index) => x[index],
@@ -148,20 +188,20 @@ impl Body for ModelBody {
         }
         let mut snapshot = Snapshot::default();
         self.model.save(&mut snapshot)?;
-        Ok(BodyState::Model(snapshot))
+        Ok(BodyState::Model { snapshot, due: self.due })
     }
 
     fn restore(&mut self, state: &BodyState, _start: f64) -> Result<()> {
         match state {
             BodyState::Fresh => self.is_fresh = true,
-            BodyState::Model(snapshot) => {
+            BodyState::Model { snapshot, due } => {
                 let mut own = Snapshot::default();
                 self.model.save(&mut own)?;
                 if own.reals.len() != snapshot.reals.len() {
                     return Err(foreign_state());
                 }
                 self.model.restore(snapshot)?;
-                self.time = snapshot.reals[0];
+                (self.time, self.due) = (snapshot.reals[0], *due);
                 self.is_fresh = false;
                 for (index, u) in self.u.iter_mut().enumerate() {
                     *u = self.model.get(VariableId { kind: VariableKind::Input, index })?;

@@ -1,6 +1,5 @@
 //! Functions that are the same in FMI 2.0 and 3.0 but for their names.
 
-use super::fmi2::none_of;
 use super::memory::{given, put, wanted};
 use super::state::{fill, forget, hand_out, keep, no_state, release};
 use super::{Component, Pointer, call, free, functions};
@@ -84,7 +83,7 @@ both! {
     fmi2GetDerivatives fmi3GetContinuousStateDerivatives(dx: *mut f64, count: usize) c => {
         c.instance.get_derivatives(wanted(dx, count)?)
     };
-    fmi2GetEventIndicators fmi3GetEventIndicators(_z: *mut f64, count: usize) _c => {
-        none_of("event indicator", count)
+    fmi2GetEventIndicators fmi3GetEventIndicators(z: *mut f64, count: usize) c => {
+        c.instance.get_indicators(wanted(z, count)?)
     };
 }

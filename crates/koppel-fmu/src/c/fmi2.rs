@@ -3,6 +3,7 @@
 use super::log::{Log, Logger, Logger2};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, DISCARD, OK, Pointer, Refs, Text, call, functions, instantiate};
+use crate::body::Acted;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase};
 use std::ffi::{CString, c_int, c_void};
@@ -100,13 +101,14 @@ functions! {
 
     fmi2NewDiscreteStates(info: *mut EventInfo) c => {
         c.instance.expect(CALL, &[Phase::Event])?;
+        let Acted { has_changed, next } = c.instance.act()?;
         put(info, EventInfo {
             new_discrete_states_needed: 0,
             terminate_simulation: 0,
             nominals_changed: 0,
-            values_changed: 0,
-            next_event_time_defined: 0,
-            next_event_time: 0.0,
+            values_changed: c_int::from(has_changed),
+            next_event_time_defined: c_int::from(next.is_some()),
+            next_event_time: next.unwrap_or_default(),
         });
         Ok(())
     };

@@ -4,6 +4,7 @@ use super::fmi2::none_of;
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, OK, Pointer, Refs, Text, call, functions, instantiate};
+use crate::body::Acted;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase};
 use crate::polynomial::NODES;
@@ -262,10 +263,13 @@ functions! {
         time: *mut f64
     ) c => {
         c.instance.expect(CALL, &[Phase::Event])?;
-        for flag in [again, terminate, nominals, values, defined] {
+        let Acted { has_changed, next } = c.instance.act()?;
+        for flag in [again, terminate, nominals] {
             put(flag, false);
         }
-        put(time, 0.0);
+        put(values, has_changed);
+        put(defined, next.is_some());
+        put(time, next.unwrap_or_default());
         Ok(())
     };
     fmi3CompletedIntegratorStep(_no_set: bool, event: *mut bool, terminate: *mut bool) c => {
@@ -274,8 +278,8 @@ functions! {
         put(terminate, false);
         Ok(())
     };
-    fmi3GetNumberOfEventIndicators(count: *mut usize) _c => {
-        put(count, 0);
+    fmi3GetNumberOfEventIndicators(count: *mut usize) c => {
+        put(count, c.instance.indicators());
         Ok(())
     };
     fmi3GetNumberOfContinuousStates(count: *mut usize) c => {

@@ -1,19 +1,14 @@
 //! `modelDescription.xml` of FMI 2.0 and 3.0.
 
-use super::{Export, FmiVersion, plain};
+use super::{Export, FmiVersion, Shape, plain};
 use crate::interface::{Role, Setting, Variable};
 use crate::plan::{Abilities, Content};
 use koppel::unit::{BASE, Unit};
 use koppel_fmi::xml::{Writer, number};
 
 /// The whole document.
-pub(super) fn text(
-    export: &Export,
-    version: FmiVersion,
-    abilities: &Abilities,
-    identifier: &str,
-    token: &str,
-) -> String {
+pub(super) fn text(export: &Export, shape: &Shape, identifier: &str, token: &str) -> String {
+    let version = shape.version;
     let mut xml = Writer::default();
     let is_two = version == FmiVersion::Fmi2;
     xml.open("fmiModelDescription").attribute("fmiVersion", if is_two { "2.0" } else { "3.0" });
@@ -22,8 +17,9 @@ pub(super) fn text(
     xml.attribute("description", plain(&export.description));
     xml.attribute("generationTool", concat!("koppel ", env!("CARGO_PKG_VERSION")));
     xml.attribute("variableNamingConvention", "flat");
-    xml.optional("numberOfEventIndicators", is_two.then_some(0));
-    interfaces(&mut xml, export, version, abilities, identifier);
+    let indicators = export.interface.places(|role| matches!(role, Role::Indicator(_)));
+    xml.optional("numberOfEventIndicators", is_two.then_some(indicators.len()));
+    interfaces(&mut xml, export, shape, identifier);
     units(&mut xml, export);
     xml.open("LogCategories").open("Category").attribute("name", "logStatusError").close().close();
     let experiment = &export.experiment;
@@ -34,27 +30,22 @@ pub(super) fn text(
     for (place, variable) in export.interface.variables.iter().enumerate() {
         match version {
             FmiVersion::Fmi2 => variable2(&mut xml, export, place, variable),
-            FmiVersion::Fmi3 => variable3(&mut xml, export, place, variable, abilities),
+            FmiVersion::Fmi3 => variable3(&mut xml, export, place, variable, &shape.abilities),
         }
     }
     xml.close();
     xml.open("ModelStructure");
     match version {
         FmiVersion::Fmi2 => structure2(&mut xml, export),
-        FmiVersion::Fmi3 => structure3(&mut xml, export),
+        FmiVersion::Fmi3 => structure3(&mut xml, export, &indicators),
     }
     // What XML cannot hold has been replaced.
     xml.finish().unwrap_or_default()
 }
 
-fn interfaces(
-    xml: &mut Writer,
-    export: &Export,
-    version: FmiVersion,
-    abilities: &Abilities,
-    identifier: &str,
-) {
-    let is_two = version == FmiVersion::Fmi2;
+fn interfaces(xml: &mut Writer, export: &Export, shape: &Shape, identifier: &str) {
+    let Shape { version, kinds: [has_co_simulation, has_model_exchange], abilities } = shape;
+    let is_two = *version == FmiVersion::Fmi2;
     let state = if is_two { "FMUstate" } else { "FMUState" };
     let open = |xml: &mut Writer, section: &str| {
         xml.open(section).attribute("modelIdentifier", identifier);
@@ -68,9 +59,12 @@ fn interfaces(
             xml.flag("providesAdjointDerivatives", abilities.derivatives);
         }
     };
-    if export.has_model_exchange() {
+    if *has_model_exchange {
         open(xml, "ModelExchange");
         xml.close();
+    }
+    if !has_co_simulation {
+        return;
     }
     open(xml, "CoSimulation");
     xml.flag("canHandleVariableCommunicationStepSize", export.experiment.is_free);
@@ -118,7 +112,8 @@ fn kind(export: &Export, variable: &Variable) -> (&'static str, &'static str, Op
         Role::Local(_) if matches!(export.content, Content::System {}) => {
             ("local", "discrete", Some(initial))
         }
-        Role::Local(_) | Role::Derivative(_) => ("local", "continuous", Some(initial)),
+        Role::Local(_) if variable.is_held => ("local", "discrete", Some(initial)),
+        Role::Local(_) | Role::Derivative(_) | Role::Indicator(_) => ("local", "continuous", Some(initial)),
     }
 }
 
@@ -194,7 +189,7 @@ fn structure2(xml: &mut Writer, export: &Export) {
     }
 }
 
-fn structure3(xml: &mut Writer, export: &Export) {
+fn structure3(xml: &mut Writer, export: &Export, indicators: &[usize]) {
     let [outputs, derivatives, initial] = unknowns(export);
     for (name, places, has_dependencies) in [
         ("Output", outputs, true),
@@ -205,5 +200,8 @@ fn structure3(xml: &mut Writer, export: &Export) {
             let depends = has_dependencies.then(|| dependencies(export, place, 0));
             xml.open(name).attribute("valueReference", place).optional("dependencies", depends).close();
         }
+    }
+    for place in indicators {
+        xml.open("EventIndicator").attribute("valueReference", place).close();
     }
 }

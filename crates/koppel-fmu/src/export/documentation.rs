@@ -13,6 +13,10 @@ pub(super) fn page(export: &Export) -> String {
         Content::Model(model) => {
             format!("The model <code>{}</code>, solver: {}.", escaped(&model.name), model.solver)
         }
+        Content::Subsystem {} => format!(
+            "The subsystem <code>{}</code> of a system. Its equations, parameters and solver are in <code>resources/system.toml</code>.",
+            escaped(&export.name)
+        ),
         Content::System {} => format!(
             "A whole system with its coupling inside; its communication step is {} s. All its settings are in <code>resources/system.toml</code>.",
             export.experiment.step.unwrap_or_default()
@@ -40,6 +44,7 @@ fn row(variable: &Variable) -> String {
         Role::Parameter(_) => "parameter",
         Role::Local(_) => "local",
         Role::Derivative(_) => "derivative",
+        Role::Indicator(_) => "event indicator",
     };
     let start = match variable.role {
         Role::Input(_) | Role::Parameter(_) => variable.start.to_string(),

@@ -4,7 +4,7 @@
 //! use koppel_fmu::export::{Export, FmiVersion, Options, library};
 //! # fn main() -> koppel_fmu::Result<()> {
 //! let export = Export::model("mass", &[("m".into(), 2.0)].into(), None)?;
-//! let options = Options { version: FmiVersion::Fmi3, is_plain: false, library: library::find(None)? };
+//! let options = Options { version: FmiVersion::Fmi3, without: vec![], library: library::find(None)? };
 //! export.write(&options, "mass.fmu".as_ref())
 //! # }
 //! ```
@@ -24,9 +24,10 @@ use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
 use abilities::Kept;
 use koppel::models;
 use koppel::solver::SolverConfig;
+use koppel::system::{Ode, OdeModel};
 use koppel_fmi::archive as archives;
 use koppel_fmi::import::Without;
-use koppel_io::system_file::SystemSpec;
+use koppel_io::system_file::{self, SystemSpec};
 use koppel_session::{Kind, Remark, RunOptions, Session};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,13 +46,40 @@ pub fn version(text: &str) -> Result<FmiVersion> {
     }
 }
 
+/// What an FMU of koppel offers and can do without, as FMUs of other tools do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// The FMU's state can be saved and restored.
+    StateSaving,
+    /// A saved state can be written as bytes.
+    Serialization,
+    /// Directional (and, in FMI 3.0, adjoint) derivatives.
+    DirectionalDerivatives,
+    /// Inputs that vary inside a step: intermediate update (FMI 3.0), input derivatives (FMI 2.0).
+    IntermediateUpdate,
+    /// Co-simulation.
+    CoSimulation,
+    /// Model exchange.
+    ModelExchange,
+}
+
+impl Feature {
+    /// What FMUs of most exporters do without.
+    pub const OPTIONAL: [Feature; 4] = [
+        Feature::StateSaving,
+        Feature::Serialization,
+        Feature::DirectionalDerivatives,
+        Feature::IntermediateUpdate,
+    ];
+}
+
 /// How an FMU is written.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Of FMI.
     pub version: FmiVersion,
-    /// No states, no derivatives, no inputs that move inside a step, as most exporters' FMUs.
-    pub is_plain: bool,
+    /// What is left out.
+    pub without: Vec<Feature>,
     /// The binary, see [`library::find`].
     pub library: PathBuf,
 }
@@ -100,20 +128,47 @@ impl Export {
         parameters: &BTreeMap<String, f64>,
         solver: Option<SolverConfig>,
     ) -> Result<Export> {
-        let entry = models::entry(name)?;
-        let ode = entry.build(parameters)?;
+        let ode = models::build(name, parameters)?;
         let default = if ode.linear().is_some() { SolverConfig::Exact {} } else { SolverConfig::default() };
-        let model = ModelPlan {
-            name: name.into(),
-            solver: solver.unwrap_or(default),
-            parameters: parameters.clone(),
-        };
-        crate::body::ModelBody::new(&model)?;
+        let solver = solver.unwrap_or(default);
+        let content = Content::Model(ModelPlan { name: name.into(), solver, parameters: parameters.clone() });
+        Export::equations(name, models::description(name)?, ode, solver, content)
+    }
+
+    /// One subsystem of a system that koppel has the equations of; without a solver, its own.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such subsystem, it is an FMU or has a mistake, or the solver does not fit.
+    pub fn subsystem(spec: &SystemSpec, name: &str, solver: Option<SolverConfig>) -> Result<Export> {
+        let known = || spec.subsystems().iter().map(|one| one.name.clone()).collect();
+        if !spec.subsystems().iter().any(|one| one.name == name) {
+            return Err(Error::NoSubsystem { name: name.into(), known: known() }.into());
+        }
+        let text = alone(spec, name, solver)?;
+        let alone = system_file::parse(&text, plan::SYSTEM.as_ref())?;
+        let (ode, solver) = plan::subsystem(&alone)?;
+        let mut export = Export::equations(name, &spec.title, ode, solver, Content::Subsystem {})?;
+        export.experiment.stop = spec.run.stop - spec.run.start;
+        export.resources = vec![File { name: plan::SYSTEM.into(), content: text.into_bytes() }];
+        Ok(export)
+    }
+
+    fn equations(
+        name: &str,
+        description: &str,
+        ode: Box<dyn Ode>,
+        solver: SolverConfig,
+        content: Content,
+    ) -> Result<Export> {
+        let interface = Interface::of_model(ode.as_ref());
+        // Whether the solver fits is seen here, where somebody reads it.
+        OdeModel::new(ode, &solver)?;
         Ok(Export {
             name: name.into(),
-            description: entry.description.into(),
-            interface: Interface::of_model(entry, ode.as_ref()),
-            content: Content::Model(model),
+            description: description.into(),
+            interface,
+            content,
             abilities: Abilities::ALL,
             experiment: Experiment { start: 0.0, stop: 1.0, step: None, is_free: true },
             is_single: false,
@@ -176,7 +231,32 @@ impl Export {
 
     /// True if importers may solve the equations themselves: not those of a system, nor of a model in which a program samples.
     pub fn has_model_exchange(&self) -> bool {
-        matches!(self.content, Content::Model(_)) && !self.interface.states.is_empty()
+        !matches!(self.content, Content::System {}) && !self.interface.states.is_empty()
+    }
+
+    /// Which kinds of FMU it is: co-simulation and model exchange.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is left.
+    pub fn kinds(&self, options: &Options) -> Result<[bool; 2]> {
+        let has = |feature| !options.without.contains(&feature);
+        let kinds = [has(Feature::CoSimulation), self.has_model_exchange() && has(Feature::ModelExchange)];
+        let has_states = self.has_model_exchange();
+        if kinds == [false, false] { Err(Error::Nothing { has_states }.into()) } else { Ok(kinds) }
+    }
+
+    /// What it offers beyond the bare minimum.
+    fn offered(&self, without: &[Feature]) -> Abilities {
+        let has = |feature| !without.contains(&feature);
+        let Abilities { state, serialize, derivatives, moving_inputs } = self.abilities;
+        let state = state && has(Feature::StateSaving);
+        Abilities {
+            state,
+            serialize: serialize && state && has(Feature::Serialization),
+            derivatives: derivatives && has(Feature::DirectionalDerivatives),
+            moving_inputs: moving_inputs && has(Feature::IntermediateUpdate),
+        }
     }
 
     /// How many inputs, outputs and parameters it has.
@@ -200,9 +280,10 @@ impl Export {
             return Err(Error::Name { path: path.into() }.into());
         }
         let library = std::fs::read(&options.library).map_err(Error::io("read", &options.library))?;
-        let abilities = if options.is_plain { Abilities::default() } else { self.abilities };
+        let abilities = self.offered(&options.without);
         let identifier = identifier(&self.name);
-        let describe = |token: &str| description::text(self, options.version, &abilities, &identifier, token);
+        let shape = Shape { version: options.version, kinds: self.kinds(options)?, abilities };
+        let describe = |token: &str| description::text(self, &shape, &identifier, token);
         let mut plan = Plan {
             token: String::new(),
             abilities,
@@ -232,6 +313,34 @@ impl Export {
         let files = files.iter().map(|file| (file.name.as_str(), archives::Content::Bytes(&file.content)));
         archives::write(path, files).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// What kind of FMU is written.
+struct Shape {
+    version: FmiVersion,
+    /// Co-simulation and model exchange.
+    kinds: [bool; 2],
+    abilities: Abilities,
+}
+
+/// A system file with one subsystem of another and nothing else.
+fn alone(spec: &SystemSpec, name: &str, solver: Option<SolverConfig>) -> Result<String> {
+    let failed = |reason: String| Error::Plan { path: plan::SYSTEM.into(), reason };
+    let mut table: toml::Table =
+        toml::from_str(&spec.to_toml()).map_err(|error| failed(error.to_string()))?;
+    let own = table.get_mut("subsystems").and_then(|all| all.as_table_mut()?.remove(name));
+    let mut own = own.ok_or_else(|| failed(format!("there is no `{name}`")))?;
+    if let (Some(solver), Some(own)) = (solver, own.as_table_mut()) {
+        own.insert(
+            "solver".into(),
+            toml::Value::try_from(solver).map_err(|error| failed(error.to_string()))?,
+        );
+    }
+    let run = toml::Table::from_iter([("stop".to_owned(), 1.0.into()), ("step".to_owned(), 1.0.into())]);
+    let subsystems = toml::Table::from_iter([(name.to_owned(), own)]);
+    let whole =
+        toml::Table::from_iter([("run".to_owned(), run.into()), ("subsystems".into(), subsystems.into())]);
+    Ok(toml::to_string(&whole).map_err(|error| failed(error.to_string()))?)
 }
 
 /// A text with blanks for line breaks and all that XML cannot hold.

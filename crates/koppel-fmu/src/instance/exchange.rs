@@ -1,6 +1,7 @@
 //! Model exchange: states and their derivatives; and derivatives of everything, for both kinds.
 
 use super::{Instance, Phase};
+use crate::body::Acted;
 use crate::error::{Error, Result};
 use crate::interface::Role;
 
@@ -11,6 +12,32 @@ impl Instance {
 
     pub(crate) fn set_time(&mut self, time: f64) {
         self.time = time;
+        self.body.set_time(time);
+        self.needs_outputs = true;
+    }
+
+    /// What happens at an event: states that have changed, and when the next event comes that is known before.
+    pub(crate) fn act(&mut self) -> Result<Acted> {
+        self.settle()?;
+        let acted = self.body.act()?;
+        self.needs_outputs |= acted.has_changed;
+        Ok(acted)
+    }
+
+    pub(crate) fn indicators(&self) -> usize {
+        self.body.interface().places(|role| matches!(role, Role::Indicator(_))).len()
+    }
+
+    pub(crate) fn get_indicators(&mut self, values: &mut [f64]) -> Result<()> {
+        let own = self.indicators();
+        if values.len() != own {
+            return Err(Error::misuse(format!("there are {own} event indicators, not {}", values.len())));
+        }
+        self.settle()?;
+        values.iter_mut().enumerate().try_for_each(|(index, value)| {
+            *value = self.body.get(Role::Indicator(index))?;
+            Ok(())
+        })
     }
 
     pub(crate) fn set_states(&mut self, states: &[f64]) -> Result<()> {

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::interface::{Role, Setting, Variable};
 use crate::plan::{self, Abilities, Content, Plan};
 use crate::polynomial::{Polynomial, TERMS};
+use koppel_io::system_file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -318,7 +319,14 @@ impl Instance {
 
 fn build(plan: &Plan, resources: &Path) -> Result<Box<dyn Body>> {
     Ok(match &plan.content {
-        Content::Model(model) => Box::new(ModelBody::new(model)?),
+        Content::Model(model) => {
+            let (ode, solver) = model.equations()?;
+            Box::new(ModelBody::new(ode, &solver)?)
+        }
+        Content::Subsystem {} => {
+            let (ode, solver) = plan::subsystem(&system_file::load(&resources.join(plan::SYSTEM))?)?;
+            Box::new(ModelBody::new(ode, &solver)?)
+        }
         Content::System {} => Box::new(Container::new(&resources.join(plan::SYSTEM), plan.lacks.clone())?),
     })
 }

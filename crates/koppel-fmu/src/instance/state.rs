@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Weak};
 
 /// How states are written as bytes; it stands between the token and the state. Raise it when [`State`] changes.
-const FORMAT: &[u8] = b" state 3\n";
+const FORMAT: &[u8] = b" state 4\n";
 
 /// Everything the future of an instance depends on.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use koppel::models;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{OdeModel, Subsystem};
-use koppel_fmu::export::FmiVersion;
+use koppel_fmu::export::{Export, FmiVersion};
 use koppel_session::Session;
 use prepared::prepared;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ fn model_entry(folder: &Path, name: &str, version: FmiVersion) -> Value {
         "micro": MICRO,
         "inputs": names(&ports.inputs),
         "outputs": names(&ports.outputs),
-        "states": names(&ports.locals),
+        "states": names(&ports.locals[..ode.continuous()]),
         "excitation": excitation,
         "constant": trajectory(name, &default, false),
         "moving": trajectory(name, &default, true),
@@ -144,6 +144,51 @@ to = "spring.v"
     Session::parse(&text, &folder.join("inside.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Equations with events of all kinds, alone in a system: state events, time events, a delay.
+const EVENTS: [(&str, &str); 3] = [
+    (
+        "ball",
+        "parameter g = 9.81 [m/s2], e = 0.8
+         output h [m], v [m/s], n
+         state h = 1, v = 0
+         der(h) = v
+         der(v) = -g
+         when h < 0 then v = -e * v; n = n + 1 end",
+    ),
+    (
+        "thermostat",
+        "output T, on
+         state T = 20
+         discrete on = 1
+         der(T) = -0.5 * (T - 5) + 12 * on
+         when T > 21 then on = 0 end
+         when T < 19 then on = 1 end",
+    ),
+    (
+        "sampled",
+        "output x, u, late
+         state x = 1
+         der(x) = -x + u
+         when every(0.13, 0.05) then u = 0.5 * u - 0.2 * x end
+         late = delay(x, 0.4)",
+    ),
+];
+
+/// The FMU of such equations, and the rows of a native run.
+fn events_entry(folder: &Path, (name, text): (&str, &str), version: FmiVersion) -> Value {
+    let text = format!(
+        "[run]\nstop = 2.0\nstep = 0.02\ncoupling = \"zoh\"\n[subsystems.{name}]\nmodel = \"equations\"\n\
+         solver = {{ method = \"adaptive\", rtol = 1e-11, atol = 1e-13 }}\nequations = \"\"\"{text}\"\"\"\n"
+    );
+    let file = Session::parse(&text, &folder.join("alone.toml")).unwrap_or_else(|error| panic!("{error}"));
+    let (names, times, rows) = run(&file);
+    let export = Export::subsystem(&file.spec, name, None).unwrap_or_else(|error| panic!("{error}"));
+    let path = folder.join(format!("{name}-{}.fmu", number(version)));
+    export.write(&options(version, false), &path).unwrap();
+    let outputs: Vec<String> = names.iter().map(|one| one.replace(&format!("{name}."), "")).collect();
+    json!({ "fmu": path, "version": number(version), "step": 0.02, "outputs": outputs, "times": times, "rows": rows })
+}
+
 /// Open inputs that act on outputs at once, through two subsystems, not linearly.
 fn chain(folder: &Path) -> Session {
     let text = r#"
@@ -180,8 +225,10 @@ fn fmpy_accepts_every_export(version: FmiVersion) {
     let Some(python) = prepared("venv/bin/python") else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let entries: Vec<_> =
-        models::catalogue().iter().map(|entry| model_entry(folder, entry.name, version)).collect();
+    let blocks = ["pid", "pt2", "lugre-friction", "dc-motor", "tank", "spring-damper", "lookup-2d"];
+    let names = models::catalogue().iter().map(|entry| entry.name).chain(blocks);
+    let entries: Vec<_> = names.map(|name| model_entry(folder, name, version)).collect();
+    let events = EVENTS.map(|equations| events_entry(folder, equations, version));
     let mut systems = Vec::new();
     for (name, stop) in [
         ("dual-mass", "0.1"),
@@ -208,7 +255,7 @@ fn fmpy_accepts_every_export(version: FmiVersion) {
     }
     let fmu = model(folder, "mass", &[], None, &options(version, true));
     let plain = [json!({ "version": number(version), "fmu": fmu })];
-    let manifest = json!({ "models": entries, "systems": systems, "plain": plain });
+    let manifest = json!({ "models": entries, "systems": systems, "plain": plain, "events": events });
     let manifest_path = folder.join("manifest.json");
     std::fs::write(&manifest_path, serde_json::to_vec(&manifest).unwrap()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_exports.py");

@@ -7,7 +7,7 @@ mod models;
 mod reimport;
 
 use koppel::solver::SolverConfig;
-use koppel_fmu::export::{Export, FmiVersion, Options, library};
+use koppel_fmu::export::{Export, Feature, FmiVersion, Options, library};
 use koppel_io::system_file::Setting;
 use koppel_session::Session;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ fn number(version: FmiVersion) -> u32 {
 }
 
 fn options(version: FmiVersion, is_plain: bool) -> Options {
-    Options { version, is_plain, library: library::find(None).unwrap_or_else(|error| panic!("{error}")) }
+    let without = if is_plain { Feature::OPTIONAL.to_vec() } else { vec![] };
+    Options { version, without, library: library::find(None).unwrap_or_else(|error| panic!("{error}")) }
 }
 
 /// Writes a model and returns the file.
@@ -32,7 +33,7 @@ fn model(
 ) -> PathBuf {
     let parameters = parameters.iter().map(|(name, value)| ((*name).into(), *value)).collect();
     let export = Export::model(name, &parameters, solver).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let plain = if options.is_plain { "-plain" } else { "" };
+    let plain = if !options.without.is_empty() { "-plain" } else { "" };
     let path = folder.join(format!("{name}-{}{plain}.fmu", number(options.version)));
     export.write(options, &path).unwrap_or_else(|error| panic!("{name}: {error}"));
     path
@@ -41,7 +42,7 @@ fn model(
 /// Writes a system and returns the file.
 fn system(folder: &Path, name: &str, file: &Session, options: &Options) -> PathBuf {
     let export = Export::system(file, name, false).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let plain = if options.is_plain { "-plain" } else { "" };
+    let plain = if !options.without.is_empty() { "-plain" } else { "" };
     let path = folder.join(format!("system-{name}-{}{plain}.fmu", number(options.version)));
     export.write(options, &path).unwrap_or_else(|error| panic!("{name}: {error}"));
     path

@@ -101,7 +101,8 @@ impl Problem {
     /// FMUs in the order of the parts; none for native models.
     pub(crate) fn fmus(&self, kind: &Kind, folder: &Path) -> Vec<PathBuf> {
         let export = |version: FmiVersion, is_plain: bool| {
-            let options = export::Options { version, is_plain, library: library::find(None).unwrap() };
+            let without = if is_plain { export::Feature::OPTIONAL.to_vec() } else { vec![] };
+            let options = export::Options { version, without, library: library::find(None).unwrap() };
             let one = move |part: &crate::cases::Part| {
                 let number = if version == FmiVersion::Fmi2 { 2 } else { 3 };
                 let name = format!("{}-{}-{number}-{is_plain}.fmu", self.python, part.name);

@@ -11,8 +11,10 @@ use koppel::equations::{
 use koppel::system::Ode;
 use koppel::unit::Unit;
 
+use super::definitions;
 use super::document::Document;
 use super::fields::Fields;
+use super::include;
 use super::map_file;
 use super::mistake::{Mark, Marks, Span, known_names};
 use super::tree::{Entry, Node, Value};
@@ -52,25 +54,19 @@ pub(super) fn numbers(start: &Node) -> Node {
     numbers
 }
 
-/// Reads the files that equations name, and finds out where texts stand, so that a place in a text is one in the document.
+/// Puts included files, models and the files that equations name into the tree, so that a place in a text is one in the document.
 pub(super) fn include(document: &mut Document) -> Result<()> {
     let mut root = document.root.clone();
     let mut marks = Marks::default();
-    if let Value::Table(sections) = &mut root.value {
-        let subsystems = sections.iter_mut().find(|section| section.name == "subsystems");
-        let entries = subsystems.map(|section| &mut section.node.value);
-        if let Some(Value::Table(entries)) = entries {
-            for entry in entries.iter_mut().filter(|entry| is_of(&entry.node)) {
-                marks.note(expand(document, &mut entry.node));
-            }
-        }
-    }
+    marks.note(include::join(document, &mut root));
+    marks.note(definitions::resolve(document, &mut root));
     marks.or(()).map_err(|marks| document.mistake(marks))?;
     document.root = root;
     Ok(())
 }
 
-fn expand(document: &mut Document, node: &mut Node) -> Marked<()> {
+/// Reads the files that a model names.
+pub(super) fn expand(document: &mut Document, node: &mut Node) -> Marked<()> {
     let Value::Table(entries) = &mut node.value else { return Ok(()) };
     let mut marks = Marks::default();
     if let Some(at) = entries.iter().position(|entry| entry.name == "equations_file") {

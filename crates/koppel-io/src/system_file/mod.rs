@@ -20,6 +20,8 @@
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
 //! | `equations.rs` | subsystems that are given by equations                     |
+//! | `definitions.rs` | models for several subsystems, and koppel's blocks       |
+//! | `include.rs`   | parts of a system from other files                         |
 //! | `map_file.rs`  | lookup tables as CSV                                       |
 //! | `fmu.rs`       | subsystems that are FMUs                                   |
 //! | `isolation.rs` | FMUs in processes of their own                             |
@@ -37,10 +39,12 @@
 mod apply;
 mod auto;
 mod decode;
+mod definitions;
 mod document;
 mod equations;
 mod fields;
 mod fmu;
+mod include;
 mod isolation;
 mod locate;
 mod map_file;
@@ -63,7 +67,7 @@ use koppel::diagnostic::Remark;
 use koppel::plan::Steps;
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;
-use koppel::system::{Connection, FilterConfig};
+use koppel::system::{Connection, FilterConfig, Scaling};
 
 use crate::{Error, Result};
 pub use apply::apply;
@@ -158,7 +162,8 @@ pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemSpec> {
 const WIRING: [&str; 2] = ["connections", "inputs"];
 /// Sections that the settings of the run are about.
 const RUN: [&str; 4] = ["run", "at", "connections", "subsystems"];
-const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
+const KEYS: [&str; 9] =
+    ["title", "description", "run", "subsystems", "connections", "inputs", "at", "models", "include"];
 
 impl SystemSpec {
     fn read(document: Document) -> Result<Self> {
@@ -253,8 +258,10 @@ impl SystemSpec {
     }
 
     /// External signals by the input they go to.
-    pub fn signals(&self) -> impl Iterator<Item = (&str, &ExternalConfig)> {
-        self.inputs.iter().flat_map(|input| input.signals.iter().map(|signal| (input.to.as_str(), signal)))
+    pub fn signals(&self) -> impl Iterator<Item = (&str, &ExternalConfig, &Scaling)> {
+        self.inputs.iter().flat_map(|input| {
+            input.signals.iter().enumerate().map(|(k, signal)| (input.to.as_str(), signal, input.scaling(k)))
+        })
     }
 
     /// Makes marks readable, all in one error.

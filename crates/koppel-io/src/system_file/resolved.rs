@@ -1,6 +1,6 @@
 //! All settings as TOML again: options applied, defaults and tables written out.
 
-use koppel::system::Ode;
+use koppel::system::{Ode, Scaling};
 use toml::{Table, Value};
 
 use super::tree::Entry;
@@ -103,6 +103,15 @@ fn inputs(file: &SystemSpec) -> Vec<Value> {
         let mut table = Table::new();
         table.insert("to".into(), Value::String(input.to.clone()));
         table.insert("signal".into(), Value::Array(signals));
+        let Scaling { unit, gain, offset, .. } = &input.scaling;
+        if let Some(unit) = unit {
+            table.insert("unit".into(), Value::String(unit.clone()));
+        }
+        for (key, value, default) in [("gain", *gain, 1.0), ("offset", *offset, 0.0)] {
+            if value != default {
+                table.insert(key.into(), Value::Float(value));
+            }
+        }
         Value::Table(table)
     };
     file.inputs.iter().map(one).collect()

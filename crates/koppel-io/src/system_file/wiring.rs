@@ -5,7 +5,8 @@ use std::path::Path;
 use koppel::coupling::CouplingConfig;
 use koppel::error::closest;
 use koppel::signal::external::{External, ExternalConfig, Interpolation};
-use koppel::system::{Connection, UnitRule};
+use koppel::system::{Connection, Scaling, UnitRule};
+use koppel::unit::Unit;
 
 use super::decode::decode_tagged;
 use super::mistake::{Mark, Marks};
@@ -27,11 +28,20 @@ pub(super) struct Link {
 pub(super) struct Input {
     pub(super) to: String,
     pub(super) signals: Vec<ExternalConfig>,
+    /// Gain, offset and unit of their sum.
+    pub(super) scaling: Scaling,
+    /// Those of the further signals: the offset counts once.
+    further: Scaling,
     /// Per signal, the file its points come from, as it is written.
     files: Vec<Option<String>>,
 }
 
 impl Input {
+    /// What becomes of the values of signal `index`.
+    pub(super) fn scaling(&self, index: usize) -> &Scaling {
+        if index == 0 { &self.scaling } else { &self.further }
+    }
+
     /// Tables that do not cover the run from `start` to `stop`, in words: their outermost values hold there.
     pub(super) fn gaps(&self, start: f64, stop: f64) -> Vec<String> {
         let with_files = self.signals.iter().zip(&self.files);
@@ -127,7 +137,7 @@ pub(super) fn inputs(node: Option<&Node>, folder: &Path, marks: &mut Marks) -> V
 }
 
 fn input(node: &Node, folder: &Path) -> Result<Input> {
-    let mut fields = node.fields("[[inputs]]", &["to", "signal"])?;
+    let mut fields = node.fields("[[inputs]]", &["to", "signal", "unit", "gain", "offset"])?;
     let nodes = fields.want("signal", |node| match &node.value {
         Value::List(list) => Ok::<_, Mark>(list.as_slice()),
         _ => Ok(std::slice::from_ref(node)),
@@ -136,7 +146,14 @@ fn input(node: &Node, folder: &Path) -> Result<Input> {
     let file = |node: &Node| Some(node.get("file")?.text("file").ok()?.to_owned());
     let files = nodes.iter().map(file).collect();
     let to = fields.text("to");
-    fields.or(Input { to, signals, files })
+    let unit = fields.read("unit", |node| {
+        let text = node.text("unit")?;
+        Unit::parse(text).map_err(|error| Mark::of(node.span.clone(), &error)).map(|_| text.to_owned())
+    });
+    let (gain, offset) = (fields.number("gain", 1.0), fields.number("offset", 0.0));
+    let scaling = Scaling { unit, gain, offset, is_difference: false };
+    let further = Scaling { offset: 0.0, is_difference: true, ..scaling.clone() };
+    fields.or(Input { to, signals, scaling, further, files })
 }
 
 fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {

@@ -2,7 +2,7 @@
 
 use super::build::{Action, Nodes, Occasion};
 use super::derivative::{Variable, tangents};
-use super::graph::{Graph, Id};
+use super::graph::{Graph, Id, Node};
 use super::map::Map;
 use super::names::Names;
 use super::program::{Program, Sizes};
@@ -78,7 +78,7 @@ impl Actions {
             };
             list.push(Compiled { when, states, values, text });
         }
-        let sampled = sampled(&nodes.actions, names.continuous);
+        let sampled = sampled(nodes, names.continuous);
         let mut graph = nodes.graph.clone();
         let rates = rates(&mut graph, &nodes.indicators, &nodes.derivatives);
         let program = |graph: &Graph, roots: &[Id]| Program::new(graph, sizes, maps, roots);
@@ -116,7 +116,7 @@ impl Actions {
     /// The same as nodes.
     pub(super) fn smooth_nodes(&self, graph: &mut Graph, derivatives: &mut [Id]) {
         for (state, value, period) in &self.sampled {
-            let own = graph.leaf(super::graph::Node::State(*state as u32));
+            let own = graph.leaf(Node::State(*state as u32));
             let difference = graph.binary(Binary::Minus, *value, own);
             derivatives[*state] = graph.binary(Binary::Divide, difference, *period);
         }
@@ -134,19 +134,42 @@ impl Actions {
     }
 }
 
-/// Discrete variables that one action sets by the clock and no other.
-fn sampled(actions: &[Action], continuous: usize) -> Vec<(usize, Id, Id)> {
+/// Discrete variables that one action sets by the clock and no other. Those that nothing from outside acts on, such as counters and
+/// random numbers, are constant to derivatives: whatever they do is no answer to anything.
+fn sampled(nodes: &Nodes, continuous: usize) -> Vec<(usize, Id, Id)> {
     let mut found = Vec::new();
+    let (actions, is_driven) = (&nodes.actions, driven(nodes, continuous));
     for action in actions {
         let Occasion::Every { period, .. } = action.occasion else { continue };
-        for (state, value) in action.sets.iter().filter(|(state, _)| *state >= continuous) {
+        for (state, value) in action.sets.iter().filter(|(state, _)| is_driven[*state]) {
             let setters = actions.iter().filter(|one| one.sets.iter().any(|(other, _)| other == state));
-            if setters.count() == 1 {
+            if *state >= continuous && setters.count() == 1 {
                 found.push((*state, *value, period));
             }
         }
     }
     found
+}
+
+/// States that inputs or continuous states act on.
+fn driven(nodes: &Nodes, continuous: usize) -> Vec<bool> {
+    let mut is_driven: Vec<bool> = (0..nodes.derivatives.len()).map(|state| state < continuous).collect();
+    loop {
+        let acts = |id: &Id| match nodes.graph.node(*id) {
+            Node::Input(_) => true,
+            Node::State(index) => is_driven[index as usize],
+            _ => false,
+        };
+        let sets = nodes.actions.iter().flat_map(|action| &action.sets);
+        let new: Vec<usize> = sets
+            .filter(|(state, value)| !is_driven[*state] && nodes.graph.below(&[*value]).iter().any(acts))
+            .map(|(state, _)| *state)
+            .collect();
+        if new.is_empty() {
+            return is_driven;
+        }
+        new.into_iter().for_each(|state| is_driven[state] = true);
+    }
 }
 
 /// How fast indicators change while the inputs are held: ∂z/∂t + Σ ∂z/∂x_j f_j.

@@ -61,12 +61,14 @@ pub(super) struct Builder<'a> {
     known: Known,
     /// Unknown names that were told already.
     told: HashSet<String>,
+    /// Names that formulas use.
+    used: HashSet<String>,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(names: &'a Names, mistakes: &'a mut Vec<Mistake>) -> Self {
         let (nodes, known, told) = (Nodes::default(), Known::new(), HashSet::new());
-        Builder { names, mistakes, nodes, known, told }
+        Builder { names, mistakes, nodes, known, told, used: HashSet::new() }
     }
 
     /// All nodes; only to be used if there are no mistakes.
@@ -78,7 +80,23 @@ impl<'a> Builder<'a> {
         self.definitions();
         self.states_and_outputs();
         self.actions();
+        self.unused();
         self.nodes
+    }
+
+    /// A parameter that stands beside the text and that no formula uses is a slip: it would change nothing.
+    fn unused(&mut self) {
+        let of_text = |entry: &&Entry| matches!(entry.spot, Spot::Text(_)) || entry.is_in_text;
+        let known: Vec<String> =
+            self.names.parameters.iter().filter(of_text).map(|entry| entry.name.clone()).collect();
+        for entry in self.names.parameters.iter().filter(|entry| !of_text(entry)) {
+            if !self.used.contains(&entry.name) {
+                let mut mistake =
+                    Mistake::unknown(entry.spot.clone(), "parameter", &entry.name, known.clone());
+                mistake.what = format!("parameter `{}` is used by no equation", entry.name);
+                self.mistakes.push(mistake);
+            }
+        }
     }
 
     /// Parameters that are numbers are leaves; the others are made of them.
@@ -216,7 +234,9 @@ impl<'a> Builder<'a> {
             let occasion = match &when.trigger {
                 Trigger::Unknown => None,
                 Trigger::Becomes(condition) => self.condition(condition),
-                Trigger::Every(period, offset) => self.rhythm(period, offset.as_ref(), when.span == (0..0)),
+                Trigger::Every(period, offset) => {
+                    self.rhythm(when.what, period, offset.as_ref(), when.span == (0..0))
+                }
             };
             // What was assigned above is seen below.
             let (mut above, mut sets) = (Known::new(), Vec::new());
@@ -237,10 +257,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn rhythm(&mut self, period: &Formula, offset: Option<&Formula>, is_whole: bool) -> Option<Occasion> {
+    fn rhythm(
+        &mut self,
+        what: &str,
+        period: &Formula,
+        offset: Option<&Formula>,
+        is_whole: bool,
+    ) -> Option<Occasion> {
         let outside = is_whole.then(|| Spot::Declared(Kind::Every, String::new()));
         let placed = |formula: &Formula| Placed { formula: formula.clone(), outside: outside.clone() };
-        let found = self.fixed(&placed(period), "the period")?;
+        let found = self.fixed(&placed(period), what)?;
         let zero = self.nodes.graph.number(0.0);
         let shift = match offset {
             Some(offset) => self.fixed(&placed(offset), "the offset")?,
@@ -248,7 +274,7 @@ impl<'a> Builder<'a> {
         };
         if self.nodes.graph.value(found).is_some_and(|period| !(period > 0.0 && period.is_finite())) {
             let span = period.spans.last().cloned().unwrap_or_default();
-            self.mistakes.push(Mistake::at(&span, "the period must be above zero"));
+            self.mistakes.push(Mistake::at(&span, format!("{what} must be above zero")));
         }
         Some(Occasion::Every { period: found, offset: shift })
     }
@@ -358,6 +384,7 @@ impl<'a> Builder<'a> {
 
     fn variable(&mut self, name: &str, spot: Spot, above: &Known) -> Option<Id> {
         if let Some(id) = above.get(name).or_else(|| self.known.get(name)) {
+            self.used.insert(name.to_owned());
             return *id;
         }
         // It has a mistake of its own, or is told already.

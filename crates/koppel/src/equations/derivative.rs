@@ -197,6 +197,10 @@ fn power(graph: &mut Graph, id: Id, (a, da): (Id, Id), (b, db): (Id, Id)) -> Id 
     }
     let log = graph.unary(Unary::Log, a);
     let growth = graph.binary(Times, id, log);
-    let second = graph.binary(Times, growth, db);
+    let moved = graph.binary(Times, growth, db);
+    // An exponent that rests has any base.
+    let zero = graph.number(0.0);
+    let moves = graph.binary(Binary::NotEqual, db, zero);
+    let second = graph.select(moves, moved, zero);
     graph.binary(Plus, first, second)
 }

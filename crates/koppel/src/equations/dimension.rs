@@ -7,7 +7,7 @@
 //! Radians count as nothing. Units of one dimension and different size, km/h and m/s, do not fit: nothing is converted inside of
 //! formulas.
 
-use super::mistake::Mistake;
+use super::mistake::{Mistake, Spot};
 use super::names::{Names, Placed, Role};
 use super::order::order;
 use crate::expression::{Binary, Formula, Instruction, Ternary, Unary as Operation};
@@ -138,7 +138,13 @@ impl Checker<'_> {
                 super::statement::Trigger::Becomes(condition) => {
                     self.formula(&Placed { formula: condition.clone(), outside: None });
                 }
-                super::statement::Trigger::Every(..) | super::statement::Trigger::Unknown => {}
+                super::statement::Trigger::Every(period, offset) => {
+                    for formula in [Some(period), offset.as_ref()].into_iter().flatten() {
+                        let found = self.formula(&Placed { formula: formula.clone(), outside: None });
+                        self.must_be_time(when.what, found, &whole(formula));
+                    }
+                }
+                super::statement::Trigger::Unknown => {}
             }
             for assignment in &when.body {
                 let Some(formula) = &assignment.formula else { continue };
@@ -169,6 +175,17 @@ impl Checker<'_> {
             && !wanted.fits(found)
         {
             let what = format!("`{name}` is in {}, its formula in {}", wanted.words(), found.words());
+            self.mistakes.push(Mistake::at(span, what).hint(ADVICE));
+        }
+    }
+
+    fn must_be_time(&mut self, what: &str, found: Size, span: &Range<usize>) {
+        // What is no parameter is a mistake already.
+        let is_told = self.mistakes.iter().any(|mistake| mistake.spot == Spot::Text(span.clone()));
+        if let (Size::Known(found), false) = (found, is_told)
+            && !found.fits(Dimension::second())
+        {
+            let what = format!("{what} is a time in s, this is in {}", found.words());
             self.mistakes.push(Mistake::at(span, what).hint(ADVICE));
         }
     }

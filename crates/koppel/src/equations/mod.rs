@@ -12,6 +12,7 @@
 //! | --------------- | ---------------------------------------------------------------------- |
 //! | `source.rs`     | a model as it is given                                                 |
 //! | `statement.rs`  | the text, read into statements                                         |
+//! | `delay.rs`      | delays as chains of samples                                            |
 //! | `names.rs`      | who is who: parameters, inputs, states, variables                      |
 //! | `order.rs`      | what is computed first, and circles                                    |
 //! | `build.rs`      | formulas as nodes                                                      |
@@ -45,6 +46,7 @@
 
 mod actions;
 mod build;
+mod delay;
 mod derivative;
 mod dimension;
 mod explain;

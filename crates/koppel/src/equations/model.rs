@@ -38,6 +38,8 @@ pub struct Equations {
     derivative: Program,
     output: Program,
     starts: Program,
+    /// The nodes of the start values.
+    start_nodes: Vec<Id>,
     pub(super) actions: Option<Actions>,
     pub(super) slopes: OnceCell<Slopes>,
     is_linear: bool,
@@ -77,6 +79,7 @@ impl Equations {
             derivative: program(derivatives),
             output: program(outputs),
             starts: program(starts),
+            start_nodes: starts.clone(),
             is_linear: actions.is_none() && super::slopes::is_linear(graph, derivatives, outputs),
             actions,
             slopes: OnceCell::new(),
@@ -234,6 +237,18 @@ impl Ode for Equations {
 
     fn states(&self) -> usize {
         self.sizes.states
+    }
+
+    fn continuous(&self) -> usize {
+        self.continuous
+    }
+
+    fn start_parameters(&self, state: usize) -> Vec<usize> {
+        let parameter = |id: Id| match self.graph.node(id) {
+            Node::Parameter(index) => Some(index as usize),
+            _ => None,
+        };
+        self.graph.below(&[self.start_nodes[state]]).into_iter().filter_map(parameter).collect()
     }
 
     fn derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {

@@ -54,6 +54,8 @@ impl Placed {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) spot: Spot,
+    /// It is declared in the text, perhaps beside it, too.
+    pub(super) is_in_text: bool,
     pub(super) value: Option<Placed>,
     pub(super) unit: Option<Unit>,
     pub(super) unit_text: Option<String>,
@@ -139,7 +141,7 @@ impl Names {
             {
                 statements.equations.push(Assignment { target: declared.name, formula: Some(formula) });
             }
-            let entry = Entry { name, spot, value, unit, unit_text, nominal: None, about };
+            let entry = Entry { name, spot, is_in_text: true, value, unit, unit_text, nominal: None, about };
             self.add(declared.kind, entry, mistakes);
         }
         for declaration in &source.declarations {
@@ -159,7 +161,7 @@ impl Names {
             };
             let (name, about) = (declaration.name.clone(), declaration.about.clone());
             let (unit_text, nominal) = (declaration.unit.clone(), declaration.nominal);
-            let entry = Entry { name, spot, value, unit, unit_text, nominal, about };
+            let entry = Entry { name, spot, is_in_text: false, value, unit, unit_text, nominal, about };
             self.merge(declaration.kind, entry);
         }
         if let Some(period) = source.every {
@@ -345,6 +347,7 @@ impl Names {
         Entry {
             name: name.text.clone(),
             spot: Spot::Text(name.span.clone()),
+            is_in_text: true,
             value: None,
             unit: declared.and_then(|entry| entry.unit.clone()),
             unit_text: declared.and_then(|entry| entry.unit_text.clone()),
@@ -387,7 +390,7 @@ fn sample_all(statements: &mut Statements, period: f64, mistakes: &mut Vec<Mista
     }
     let trigger = Trigger::Every(Placed::number(period, spot).formula, None);
     let body = std::mem::take(&mut statements.equations);
-    statements.whens.insert(0, When { trigger, span: 0..0, body });
+    statements.whens.insert(0, When { trigger, span: 0..0, body, what: "the period" });
 }
 
 fn parsed(text: Option<&str>, spot: &Spot, mistakes: &mut Vec<Mistake>) -> Option<Unit> {

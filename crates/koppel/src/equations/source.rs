@@ -2,6 +2,7 @@
 
 use super::map::MapConfig;
 use super::mistake::Kind;
+use super::statement;
 
 /// A text of equations with declarations beside it. What is declared in both is one: what stands beside the text wins, so a text
 /// can be used again with other parameters.
@@ -21,6 +22,12 @@ impl Source {
     /// A text alone.
     pub fn new(text: impl Into<String>) -> Self {
         Source { text: text.into(), ..Source::default() }
+    }
+
+    /// Names of the parameters that the text declares.
+    pub fn parameters(&self) -> Vec<String> {
+        let declared = statement::read(&self.text, &mut Vec::new()).declared.into_iter();
+        declared.filter(|one| one.kind == Kind::Parameter).map(|one| one.name.text).collect()
     }
 
     /// The same with a declaration more.

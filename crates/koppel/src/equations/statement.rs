@@ -14,6 +14,7 @@
 //!
 //! A statement ends with its line or `;`; `#` and `//` begin comments. What is not understood is noted and the next statement read.
 
+use super::delay;
 use super::mistake::{Kind, Mistake};
 use crate::expression::{ExpressionError, Formula, Functions, Layout, Parser, Token};
 use std::ops::Range;
@@ -51,6 +52,8 @@ pub(super) struct When {
     pub(super) trigger: Trigger,
     pub(super) span: Span,
     pub(super) body: Vec<Assignment>,
+    /// What messages call its period.
+    pub(super) what: &'static str,
 }
 
 /// A declaration in the text.
@@ -80,6 +83,7 @@ pub(super) fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Statements {
         Ok(parser) => Reader { parser, text, mistakes, statements: &mut statements }.all(),
         Err(error) => mistakes.push(Mistake::syntax(&error, text)),
     }
+    delay::expand(&mut statements, mistakes);
     statements
 }
 
@@ -147,10 +151,12 @@ impl Reader<'_> {
 
     /// What was probably meant.
     fn advice(&self, error: &ExpressionError) -> Option<String> {
-        let rest = &self.text[error.position().min(self.text.len())..];
+        let at = error.position().min(self.text.len());
+        let rest = &self.text[at..];
+        let before = at.checked_sub(1).and_then(|before| self.text.get(before..)).unwrap_or_default();
         let starts = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));
         Some(match () {
-            () if starts(&["**"]) => "powers are written `a^b`".into(),
+            () if before.starts_with("**") => "powers are written `a^b`".into(),
             () if starts(&[":="]) => "write `=`".into(),
             () if starts(&["?"]) => "write `if c then a else b`".into(),
             () if starts(&["=="]) => "an equation has one `=`".into(),
@@ -253,7 +259,7 @@ impl Reader<'_> {
                 }
             }
         }
-        self.statements.whens.push(When { trigger, span, body });
+        self.statements.whens.push(When { trigger, span, body, what: "the period" });
     }
 
     fn trigger(&mut self) -> Trigger {

@@ -80,10 +80,16 @@ pub(crate) fn tokenize(text: &str, layout: Layout) -> Result<Vec<Placed>, Expres
             Token::Close => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if first == '\n' && is_statement(&rest[1..]) {
+        let begins_statement = first == '\n' && is_statement(&rest[1..]);
+        if begins_statement {
             depth = 0;
         }
-        let is_incomplete = || tokens.last().is_some_and(|last| wants_more(&last.token));
+        let is_incomplete = || match tokens.last().map(|last| &last.token) {
+            // Declarations go on behind a comma, and these have a `=`, too.
+            Some(Token::Comma) => true,
+            Some(last) => wants_more(last) && !begins_statement,
+            None => false,
+        };
         let goes_on = first == '\n' && statements && (depth > 0 || is_incomplete());
         let span = position..position + length;
         position += length;

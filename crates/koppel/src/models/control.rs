@@ -4,8 +4,8 @@
 //!   `pt1`:            T y' = K u - y                                                     (2)
 //!
 //! | symbol | meaning                        | unit |
-//! | e      | control error r - y            | 1    |
-//! | u      | what the controller demands    | 1    |
+//! | e      | control error r - y            | any  |
+//! | u      | what the controller demands    | any  |
 //! | T      | time constant                  | s    |
 //!
 //! Closed with e = r - y: T y'' + (1 + K KP) y' + K KI y = K (KP r' + KI r). With KP = 0 nothing is fed through (the
@@ -24,8 +24,8 @@ pub(super) const PI_CONTROLLER: ModelEntry = ModelEntry {
         Parameter::new("KI", 10.0, "1/s", "integral gain"),
         Parameter::new("z0", 0.0, "s", "integral of the error at the start"),
     ],
-    inputs: &[Port::new("e", "1", "control error")],
-    outputs: &[Port::new("u", "1", "demand").fed_by(&[0])],
+    inputs: &[Port::new("e", "", "control error")],
+    outputs: &[Port::new("u", "", "demand").fed_by(&[0])],
     states: &[State::new("z", "s", "integral of the error").starts_at("z0")],
     equations: Equations::Linear(|p| {
         let [kp, ki] = first(p);
@@ -42,9 +42,9 @@ pub(super) const PT1: ModelEntry = ModelEntry {
         Parameter::new("T", 1.0, "s", "time constant").positive(),
         Parameter::new("y0", 0.0, "1", "response at the start"),
     ],
-    inputs: &[Port::new("u", "1", "demand")],
-    outputs: &[Port::new("y", "1", "response")],
-    states: &[State::new("y", "1", "response").starts_at("y0")],
+    inputs: &[Port::new("u", "", "demand")],
+    outputs: &[Port::new("y", "", "response")],
+    states: &[State::new("y", "", "response").starts_at("y0")],
     equations: Equations::Linear(|p| {
         let [gain, time] = first(p);
         scalar([-1.0 / time, gain / time, 1.0, 0.0])

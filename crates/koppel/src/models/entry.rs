@@ -75,7 +75,7 @@ impl Parameter {
 pub struct Port {
     /// Name within the model.
     pub name: &'static str,
-    /// Unit.
+    /// Unit; empty for a port that connects to everything.
     pub unit: &'static str,
     /// One line for the reader.
     pub description: &'static str,
@@ -94,8 +94,14 @@ impl Port {
     }
 
     fn variable(&self) -> Variable {
-        Variable::new(self.name).unit(self.unit).about(self.description).fed_by(self.fed_by)
+        variable(self.name, self.unit, self.description).fed_by(self.fed_by)
     }
+}
+
+/// A variable without a unit if that is empty.
+fn variable(name: &str, unit: &str, description: &str) -> Variable {
+    let variable = Variable::new(name).about(description);
+    if unit.is_empty() { variable } else { variable.unit(unit) }
 }
 
 /// A state.
@@ -103,7 +109,7 @@ impl Port {
 pub struct State {
     /// Name within the model.
     pub name: &'static str,
-    /// Unit.
+    /// Unit; empty for one that follows a port without unit.
     pub unit: &'static str,
     /// One line for the reader.
     pub description: &'static str,
@@ -191,9 +197,8 @@ impl ModelEntry {
 
     /// Its variables, with the default start values.
     pub fn ports(&self) -> Ports {
-        let parameter =
-            |p: &Parameter| Variable::new(p.name).unit(p.unit).about(p.description).start(p.default);
-        let local = |s: &State| Variable::new(s.name).unit(s.unit).about(s.description);
+        let parameter = |p: &Parameter| variable(p.name, p.unit, p.description).start(p.default);
+        let local = |s: &State| variable(s.name, s.unit, s.description);
         Ports {
             inputs: self.inputs.iter().map(Port::variable).collect(),
             outputs: self.outputs.iter().map(Port::variable).collect(),
@@ -237,6 +242,11 @@ impl Ode for Model {
 
     fn states(&self) -> usize {
         self.entry.states.len()
+    }
+
+    fn start_parameters(&self, state: usize) -> Vec<usize> {
+        let name = self.entry.states[state].start;
+        self.entry.parameters.iter().position(|p| Some(p.name) == name).into_iter().collect()
     }
 
     fn derivative(&self, _time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {

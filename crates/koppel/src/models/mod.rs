@@ -1,7 +1,9 @@
 //! Benchmark models by name.
 //!
-//! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. [`build`] turns one into an [`Ode`].
+//! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. A [`Block`] is a text of equations. [`build`] turns
+//! either into an [`Ode`].
 
+mod blocks;
 mod control;
 mod entry;
 mod friction;
@@ -13,6 +15,7 @@ mod scalar;
 mod steering;
 mod vehicle;
 
+pub use blocks::{Block, block, blocks};
 pub use entry::{Allowed, ModelEntry, Parameter, Port, State};
 
 use crate::error::{Error, Result};
@@ -53,15 +56,32 @@ pub fn catalogue() -> &'static [ModelEntry] {
 
 /// The model of this name.
 pub fn entry(name: &str) -> Result<&'static ModelEntry> {
-    CATALOGUE.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let known = CATALOGUE.iter().map(|entry| entry.name.to_owned()).collect();
-        Error::Unknown { kind: "model", name: name.into(), known }.into()
-    })
+    CATALOGUE
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| Error::Unknown { kind: "model", name: name.into(), known: names() }.into())
+}
+
+/// The names of all models and blocks.
+pub fn names() -> Vec<String> {
+    let entries = CATALOGUE.iter().map(|entry| entry.name);
+    entries.chain(blocks().iter().map(|block| block.name)).map(String::from).collect()
+}
+
+/// One line about a model or a block.
+pub fn description(name: &str) -> Result<&'static str> {
+    match block(name) {
+        Some(block) => Ok(block.description()),
+        None => Ok(entry(name)?.description),
+    }
 }
 
 /// The equations of a model; parameters that are not given take their defaults.
 pub fn build(name: &str, parameters: &BTreeMap<String, f64>) -> Result<Box<dyn Ode>> {
-    entry(name)?.build(parameters)
+    match block(name) {
+        Some(block) => Ok(Box::new(block.build(parameters)?)),
+        None => entry(name)?.build(parameters),
+    }
 }
 
 /// A model with its solver, ready to be wired; parameters that are not given take their defaults.

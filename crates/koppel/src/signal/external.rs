@@ -40,6 +40,8 @@ pub const COEFFICIENTS: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct External {
     shape: Shape,
+    /// Its values times a factor plus an offset.
+    scale: Option<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,11 +83,23 @@ impl External {
                 Shape::Table(Table::new(times, values, interpolation))
             }
         };
-        Ok(External { shape })
+        Ok(External { shape, scale: None })
+    }
+
+    /// The same with its values times `factor` plus `offset`.
+    #[must_use]
+    pub fn scaled(self, factor: f64, offset: f64) -> External {
+        let scale = ((factor, offset) != (1.0, 0.0)).then_some((factor, offset));
+        External { scale, ..self }
     }
 
     /// Value at `t`; at a jump the value after it.
     pub fn value(&self, t: f64) -> f64 {
+        let value = self.shape_value(t);
+        self.scale.map_or(value, |(factor, offset)| factor * value + offset)
+    }
+
+    fn shape_value(&self, t: f64) -> f64 {
         match &self.shape {
             Shape::Constant(value) => *value,
             Shape::Step { time, before, after } => {
@@ -188,13 +202,21 @@ impl External {
     /// Coefficients of (1) on `[start, end]`, which must have no break inside. The piece is the one at the middle of
     /// the window: a break within round-off of either end does no harm.
     pub fn piece(&self, start: f64, end: f64, out: &mut [f64; COEFFICIENTS]) {
+        self.shape_piece(start, end, out);
+        if let Some((factor, offset)) = self.scale {
+            out.iter_mut().for_each(|coefficient| *coefficient *= factor);
+            out[0] += offset;
+        }
+    }
+
+    fn shape_piece(&self, start: f64, end: f64, out: &mut [f64; COEFFICIENTS]) {
         *out = [0.0; COEFFICIENTS];
         let middle = start + 0.5 * (end - start);
         match &self.shape {
-            Shape::Constant(_) | Shape::Step { .. } | Shape::Pulses(_) => out[0] = self.value(middle),
+            Shape::Constant(_) | Shape::Step { .. } | Shape::Pulses(_) => out[0] = self.shape_value(middle),
             Shape::Ramp { start: t0, stop: t1, from, to } => {
                 if middle < *t0 || middle >= *t1 {
-                    out[0] = self.value(middle);
+                    out[0] = self.shape_value(middle);
                 } else {
                     line((*t0, *from), (*t1, *to), start, out);
                 }

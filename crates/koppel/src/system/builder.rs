@@ -2,12 +2,13 @@
 
 use super::filter::FilterConfig;
 use super::graph::{InputId, ParameterTable, SubsystemId, SystemGraph, Wire, number_ports};
-use super::ports::{VariableId, VariableKind};
+use super::ports::{Variable, VariableId, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::UnitRule;
 use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig, Interpolation};
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -115,7 +116,26 @@ impl System {
 pub struct SystemBuilder {
     subsystems: Vec<(String, Box<dyn Subsystem>)>,
     connections: Vec<Connection>,
-    externals: Vec<(String, ExternalConfig)>,
+    externals: Vec<(String, ExternalConfig, Scaling)>,
+}
+
+/// What becomes of the values of an external signal: gain · value + offset, in the unit of the input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// The unit of gain · value + offset, if it is to be converted.
+    pub unit: Option<String>,
+    /// Multiplies the value.
+    pub gain: f64,
+    /// Is added.
+    pub offset: f64,
+    /// It is added to another signal: the zero of its unit counts there.
+    pub is_difference: bool,
+}
+
+impl Default for Scaling {
+    fn default() -> Self {
+        Scaling { unit: None, gain: 1.0, offset: 0.0, is_difference: false }
+    }
 }
 
 impl SystemBuilder {
@@ -143,8 +163,13 @@ impl SystemBuilder {
     }
 
     /// Adds an external signal to an input; several are summed.
-    pub fn external(mut self, input: &str, signal: ExternalConfig) -> Self {
-        self.externals.push((input.into(), signal));
+    pub fn external(self, input: &str, signal: ExternalConfig) -> Self {
+        self.scaled_external(input, signal, Scaling::default())
+    }
+
+    /// The same with a gain, an offset and a unit.
+    pub fn scaled_external(mut self, input: &str, signal: ExternalConfig, scaling: Scaling) -> Self {
+        self.externals.push((input.into(), signal, scaling));
         self
     }
 
@@ -165,8 +190,8 @@ impl SystemBuilder {
         let (mut graph, subsystems, connections) = wiring::filter(graph, subsystems, self.connections)?;
         // A mistake in one connection or signal says nothing of the others.
         let mut mistakes = wiring::wire(&mut graph, &connections);
-        for (input, config) in self.externals {
-            mistakes.extend(external(&mut graph, input, config).err().map(|error| *error));
+        for (input, config, scaling) in self.externals {
+            mistakes.extend(external(&mut graph, input, config, &scaling).err().map(|error| *error));
         }
         crate::sort::sort_by_key(&mut graph.externals, |(id, _)| *id);
         Ok((System { graph, subsystems }, mistakes))
@@ -174,21 +199,54 @@ impl SystemBuilder {
 }
 
 /// Adds a signal from outside to an input, or lets a parameter follow a table.
-fn external(graph: &mut SystemGraph, input: String, config: ExternalConfig) -> Result<()> {
+fn external(graph: &mut SystemGraph, input: String, config: ExternalConfig, scaling: &Scaling) -> Result<()> {
     if let Some(parameter) = parameter(graph, &input) {
-        let drive = drive(graph, &input, parameter, config)?;
+        let (factor, offset) = factors(&input, graph.ports(parameter.0).variable(parameter.1), scaling)?;
+        let mut drive = drive(graph, &input, parameter, config)?;
+        drive.values.iter_mut().for_each(|value| *value = factor * *value + offset);
         graph.drives.push(drive);
         return Ok(());
     }
     let id = graph.find_input(&input)?;
     let config = if graph.input_variable(id).is_held { held(config) } else { config };
+    let (factor, offset) = factors(&input, graph.input_variable(id), scaling)?;
     let external = External::new(&config).map_err(|source| Error::External { input, source })?;
+    let external = external.scaled(factor, offset);
     if graph.is_free(id) {
         // The signal takes the place of the value for want of anything else.
         graph.offsets[id] = 0.0;
     }
     graph.externals.push((id, external));
     Ok(())
+}
+
+/// Factor and offset from a signal to the variable it goes to.
+fn factors(name: &str, variable: &Variable, scaling: &Scaling) -> Result<(f64, f64)> {
+    let Scaling { unit, gain, offset, is_difference } = scaling;
+    for (what, value) in [("gain", gain), ("offset", offset)] {
+        if !value.is_finite() {
+            return Err(Error::NotFinite { place: format!("{what} into {name}"), value: *value }.into());
+        }
+    }
+    let Some(unit) = unit else { return Ok((*gain, *offset)) };
+    let Some(wanted) = &variable.unit else {
+        return Err(Error::Setting {
+            what: "external input of".into(),
+            value: name.into(),
+            problem: format!("has no unit that `{unit}` could be converted to: give a `gain` instead"),
+        }
+        .into());
+    };
+    let place = || format!("external input of `{name}`");
+    let failed = |source| Error::Unit { place: place(), source };
+    let sent = Unit::parse(unit).map_err(failed)?;
+    let wanted = match &variable.definition {
+        Some(unit) => unit.clone(),
+        None => Unit::parse(wanted).map_err(failed)?,
+    };
+    let conversion = Unit::conversion(&sent, &wanted).map_err(failed)?;
+    let zero = if *is_difference { 0.0 } else { conversion.offset };
+    Ok((gain * conversion.factor, offset * conversion.factor + zero))
 }
 
 /// The parameter of this name, if it is one.

@@ -31,7 +31,7 @@ mod wiring;
 pub use crate::state_space::{Discrete, StateSpace};
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};
 pub(crate) use bond::Bond;
-pub use builder::{Connection, System, SystemBuilder};
+pub use builder::{Connection, Scaling, System, SystemBuilder};
 pub use capabilities::{CacheKey, Capabilities, ModelSource};
 pub use events::{Event, EventLog};
 pub use feedthrough::{Component, Reach, evaluation_order};

@@ -10,7 +10,8 @@
 
 use super::feedthrough::{Component, evaluation_order};
 use super::graph::SystemGraph;
-use super::ode_model::Ode;
+use super::ode_events::{Moment, OdeEvents};
+use super::ode_model::{NO_TIME, Ode};
 use super::ports::{Ports, Variable};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, inverse};
@@ -197,6 +198,10 @@ impl Ode for Monolith {
         self.matrices.clone()
     }
 
+    fn events(&self) -> Option<&dyn OdeEvents> {
+        self.parts.iter().any(|part| part.events().is_some()).then_some(self as &dyn OdeEvents)
+    }
+
     fn period(&self) -> Option<f64> {
         self.period
     }
@@ -213,6 +218,77 @@ impl Ode for Monolith {
             }
             first += n;
         }
+    }
+}
+
+/// Events of the parts, one after the other.
+impl OdeEvents for Monolith {
+    fn indicators(&self) -> usize {
+        self.parts.iter().filter_map(|part| part.events()).map(OdeEvents::indicators).sum()
+    }
+
+    fn indicate(&self, time: f64, x: &[f64], w: &[f64], values: &mut [f64], rates: &mut [f64]) {
+        let mut buffers = self.buffers.borrow_mut();
+        self.close(time, x, w, &mut buffers);
+        let mut first = 0;
+        for (id, part) in self.parts.iter().enumerate() {
+            let Some(events) = part.events() else { continue };
+            let own = first..first + events.indicators();
+            let inputs = &buffers.u[self.graph.inputs_of(id)];
+            events.indicate(
+                time,
+                self.states(id, x),
+                inputs,
+                &mut values[own.clone()],
+                &mut rates[own.clone()],
+            );
+            first = own.end;
+        }
+    }
+
+    fn actions(&self) -> usize {
+        self.parts.iter().filter_map(|part| part.events()).map(OdeEvents::actions).sum()
+    }
+
+    fn next_instant(&self, time: f64) -> Option<f64> {
+        let of_parts = self.parts.iter().filter_map(|part| part.events()?.next_instant(time));
+        let of_programs = self.period.map(|period| ((time / period + NO_TIME).floor() + 1.0) * period);
+        of_parts.chain(of_programs).min_by(f64::total_cmp)
+    }
+
+    fn act(&self, moment: Moment, x: &[f64], w: &[f64], held: &mut [f64], next: &mut [f64]) -> Option<usize> {
+        let mut buffers = self.buffers.borrow_mut();
+        self.close(moment.time, x, w, &mut buffers);
+        let (mut first_action, mut first_state, mut found) = (0, 0, None);
+        for (id, part) in self.parts.iter().enumerate() {
+            let (n, inputs) = (part.states(), &buffers.u[self.graph.inputs_of(id)]);
+            let own = &x[first_state..][..n];
+            let own_next = &mut next[first_state..][..n];
+            if let Some(events) = part.events() {
+                let held = &mut held[first_action..][..events.actions()];
+                let acted = events.act(moment, own, inputs, held, own_next);
+                found = found.or(acted.map(|action| first_action + action));
+                first_action += events.actions();
+            } else if let Some(period) = part.period() {
+                let count = moment.time / period;
+                if moment.by_clock && (count - count.round()).abs() <= NO_TIME {
+                    part.sample(own, inputs, own_next);
+                }
+            }
+            first_state += n;
+        }
+        found
+    }
+
+    fn action(&self, mut index: usize) -> String {
+        for (id, part) in self.parts.iter().enumerate() {
+            let Some(events) = part.events() else { continue };
+            if index < events.actions() {
+                return format!("`{}`: {}", self.graph.name(id), events.action(index));
+            }
+            index -= events.actions();
+        }
+        String::new()
     }
 }
 

@@ -180,12 +180,23 @@ impl OdeModel {
         Error::Chattering { action, repeated, time: self.time }.into()
     }
 
+    /// Carries out the actions that are due under the inputs as they are; true if there were any. For importers that integrate by
+    /// themselves.
+    pub fn act_now(&mut self, by_clock: bool) -> Result<bool> {
+        self.occur_within(0.0, by_clock)
+    }
+
     /// Carries out the actions that are due, until there are none.
     fn occur(&mut self, piece: Piece<'_>, size: f64, by_clock: bool) -> Result<()> {
         piece.values(self.time - piece.start, &mut self.u);
+        self.occur_within(size, by_clock).map(|_| ())
+    }
+
+    /// The same in a step of this size; true if there were any.
+    fn occur_within(&mut self, size: f64, by_clock: bool) -> Result<bool> {
         let watched = self.watched();
         let OdeModel { ode, drive, x, u, next, time, .. } = self;
-        let (Some(events), Some(drive)) = (ode.events(), drive) else { return Ok(()) };
+        let (Some(events), Some(drive)) = (ode.events(), drive) else { return Ok(false) };
         let mut first = None;
         for round in 0.. {
             next.copy_from_slice(x);
@@ -199,7 +210,7 @@ impl OdeModel {
                 return Err(self.chattering(action, format!("acts {MOST_ROUNDS} times at one time")));
             }
         }
-        let Some(first) = first else { return Ok(()) };
+        let Some(first) = first else { return Ok(false) };
         if drive.repeats(first, *time, size) {
             return Err(self.chattering(first, "acts again and again at nearly the same time".into()));
         }
@@ -208,7 +219,7 @@ impl OdeModel {
         {
             drive.log.note(Event { time: self.time, before, after });
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The watched variables as they are now; nothing if nobody watches.

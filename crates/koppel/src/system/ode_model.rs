@@ -26,6 +26,16 @@ pub trait Ode: Send {
         0
     }
 
+    /// How many states change continuously: the first that many. The others change at events only.
+    fn continuous(&self) -> usize {
+        self.states()
+    }
+
+    /// Parameters, by index, that the start value of a state is computed from.
+    fn start_parameters(&self, _state: usize) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// dx = f(t, x, u).
     fn derivative(&self, _time: f64, _x: &[f64], _u: &[f64], _dx: &mut [f64]) {}
 
@@ -164,6 +174,11 @@ impl OdeModel {
         self.ode.as_ref()
     }
 
+    /// Takes over the time of an importer that integrates by itself.
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
     /// Integrates one part of the step and samples the outputs on the way, from one act of the program inside to the next if
     /// there is one.
     fn integrate(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
@@ -224,11 +239,24 @@ impl OdeModel {
     pub(super) fn explained(&mut self, error: SolverError, piece: Piece<'_>) -> Box<Error> {
         if let SolverError::NonFinite { time, .. } = error {
             piece.values(time - piece.start, &mut self.u);
-            if let Some(trouble) = self.ode.explain(time, &self.x, &self.u) {
+            if let Some(trouble) = self.trouble_near(time) {
                 return Error::Equation { trouble, time }.into();
             }
         }
         error.into()
+    }
+
+    /// Why a value is not finite here, or at a stage of the solver a little further on.
+    #[cold]
+    fn trouble_near(&self, time: f64) -> Option<Trouble> {
+        let mut dx = vec![0.0; self.x.len()];
+        self.ode.derivative(time, &self.x, &self.u, &mut dx);
+        let ahead = |part: f64| -> Option<Trouble> {
+            let x: Vec<f64> = self.x.iter().zip(&dx).map(|(x, dx)| x + part * dx).collect();
+            self.ode.explain(time + part, &x, &self.u)
+        };
+        let here = self.ode.explain(time, &self.x, &self.u);
+        here.or_else(|| (0..50).find_map(|k| ahead(1e-15 * 2.0_f64.powi(k) * time.abs().max(1.0))))
     }
 
     /// Refuses outputs that are not finite, if the model can tell why they are not.

@@ -76,9 +76,14 @@ fn each_mistake_has_one_message() {
         ("when x > 1 then v = pre(v) end", "unknown function `pre` | pre"),
         ("time = 3", "`time` has a meaning of its own | time"),
         ("output y\ny = v / (m - 2)", "division by zero at the start, in `y` | v / (m - 2)"),
-        ("output y\ny = log(x)", "logarithm of 0 at the start, in `y` | log(x)"),
+        ("output y\nparameter p = 0\ny = log(p)", "logarithm of 0 at the start, in `y` | log(p)"),
         ("output y\ny = sqrt(-1 - x)", "square root of -1 at the start, in `y` | sqrt(-1 - x)"),
-        ("output y\ny = 0 / x", "division by zero at the start, in `y` | 0 / x"),
+        ("output y\ny = 1 / x", "division by zero at the start, in `y` | 1 / x"),
+        ("when every(m) then n = 0 end", "the period is a time in s, this is in kg | m"),
+        ("y = delay(x)", "`delay` takes a value, a time and perhaps what was before | delay(x)"),
+        ("y = delay(x, -1)", "the delay must be above zero | -1"),
+        ("y = delay(x, v)", "the delay follows `v`, which is no parameter | v"),
+        ("y = delay(speed, 1)", "unknown name `speed` | speed"),
     ];
     let model = "parameter m = 2 [kg]\ninput u [N]\noutput v\nstate x = 0 [m], v = 0 [m/s]\nder(x) = v\nder(v) = u / m\n";
     let torque = MapConfig {

@@ -142,9 +142,9 @@ fn trajectories_are_those_of_the_built_in_models() {
 #[test]
 fn linear_equations_are_linear_models() {
     let text = "
-        parameter m = 10 [kg], c = 1e6 [N/m], d = 1 [N.s/m]
-        input F [N], F_ext [N]
-        output x [m], v [m/s]
+        parameter m = 10, c = 1e6, d = 1
+        input F, F_ext
+        output x, v
         der(x) = v
         der(v) = (F + F_ext - c * x - d * v) / m";
     let built_in = models::build("mass", &Default::default()).unwrap();

@@ -38,7 +38,7 @@ impl External {
     pub fn live(value: f64) -> External {
         let mut coefficients = [0.0; COEFFICIENTS];
         coefficients[0] = value;
-        External { shape: Shape::Live(Live { time: 0.0, before: value, coefficients }) }
+        External { shape: Shape::Live(Live { time: 0.0, before: value, coefficients }), scale: None }
     }
 
     /// True if it is given while the run goes on.
