@@ -300,7 +300,7 @@ mod tests {
         let other = cache.files().into_iter().find(|(other, ..)| *other != path).unwrap().0;
         fs::copy(other, &path).unwrap();
         assert_eq!(cache.recall(&question(0.1)), None);
-        assert!(cache.warnings()[0].text.contains("another question"));
+        assert!(cache.warnings()[0].text.contains("belongs to other settings"));
         // Files of others are neither read nor removed.
         fs::write(folder.path().join("mine.probe"), "x").unwrap();
         cache.clear().unwrap();
