@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use koppel_session::{Kind, Remark};
+use koppel_session::{Confirm, Kind, Remark};
 
 use crate::execution::{CheckpointEvery, LogLevel, Required};
 use crate::exit;
@@ -189,8 +189,8 @@ pub(crate) struct RunArguments {
     /// Lists every setting `auto` considered and why it was rejected.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also runs the system at half the step; the certificate estimates the error from the difference.
-    #[arg(long, conflicts_with = "no_certificate")]
+    /// The former name of `--confirm always`.
+    #[arg(long, hide = true, conflicts_with_all = ["no_certificate", "confirm"])]
     pub(crate) second_run: bool,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
@@ -284,7 +284,10 @@ pub(crate) struct SessionArguments {
     /// Runs even if a loop is not zero-stable (see `koppel check`).
     #[arg(long)]
     pub(crate) accept_unstable: bool,
-    /// Ends with exit code 3 unless the certificate of the run is at least this good.
+    /// Whether runs at other steps confirm the error where no linear model tells it: never, while these take few step calls, or always.
+    #[arg(long, value_name = "WHEN", value_parser = confirm, conflicts_with = "no_certificate")]
+    pub(crate) confirm: Option<Confirm>,
+    /// Ends with exit code 3 unless the certificate of the run is at least this good; `trusted` confirms it at any cost.
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub(crate) require: Option<Required>,
     /// Skips the certificate, which saves a little time.
@@ -307,6 +310,15 @@ pub(crate) struct SessionArguments {
 }
 
 impl SessionArguments {
+    /// Whether runs at other steps are made to confirm the error, if that is not left to the system file.
+    pub(crate) fn confirm(&self) -> Option<Confirm> {
+        match (self.confirm, self.require) {
+            _ if self.realtime => Some(Confirm::Off),
+            (None, Some(Required::Trusted)) => Some(Confirm::Always),
+            (given, _) => given,
+        }
+    }
+
     /// Shows remarks on a run: all, or without notes if it is to be quiet.
     pub(crate) fn remark_printer(&self) -> impl Fn(Kind, &Remark) {
         let is_quiet = self.quiet;
@@ -320,6 +332,11 @@ impl SessionArguments {
 
 fn number(text: &str) -> Result<f64, String> {
     text.parse::<f64>().map_err(|_| "must be a number, such as 0.01".into())
+}
+
+fn confirm(text: &str) -> Result<Confirm, String> {
+    let found = Confirm::NAMES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, confirm)| *confirm).ok_or_else(|| "write off, auto or always".into())
 }
 
 fn count(text: &str) -> Result<usize, String> {

@@ -91,9 +91,6 @@ fn mistakes_are_shown_where_they_are() {
         "every = { right = 2 }\ncoupling = ",
         &["system.toml:9", "`right` has a slower rate"],
     );
-    let folder = Folder::with(&system());
-    let said = folder.run(&["run", "system.toml", "--second-run"]);
-    said.errs_with(&["adaptive steps cannot be halved"]);
 }
 
 /// As an FMU the system takes its own steps within those of the importer.

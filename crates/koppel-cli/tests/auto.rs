@@ -116,7 +116,8 @@ fn a_resumed_run_keeps_the_choice() {
 fn a_system_that_is_not_linear_is_tried_on_copies() {
     let folder = Folder::new();
     let file = examples().join("van-der-pol.toml");
-    let arguments = ["run", file.to_str().unwrap(), "--coupling", COUNTED, "--step", "auto", "--second-run"];
+    let arguments =
+        ["run", file.to_str().unwrap(), "--coupling", COUNTED, "--step", "auto", "--confirm", "always"];
     let report = summary(&folder, &arguments);
     assert_eq!(report["auto"]["basis"], "pilots", "{:#}", report["auto"]);
     assert!(report["auto"]["error"].as_f64().unwrap() <= 0.05, "{report:#}");

@@ -302,7 +302,7 @@ fn an_fmu_inside_may_forget_what_its_importer_will_not_restore() {
         "outer.toml",
         "[run]\nstop = 1.0\nstep = 0.1\ncoupling = \"zoh\"\niteration = { kind = \"step\" }\n[subsystems.all]\nfmu = \"all.fmu\"\n[subsystems.one]\nmodel = \"mass\"\nparameters = { m = 1, c = 1 }\n[[connections]]\nfrom = \"all.part.x\"\nto = \"one.F\"\nunits = \"ignore\"\n[[connections]]\nfrom = \"one.x\"\nto = \"all.part.F\"\nunits = \"ignore\"\ngain = 0.1\n",
     );
-    folder.succeed(&["run", "outer.toml"]);
+    folder.succeed(&["run", "outer.toml", "--confirm", "off"]);
     let flags = folder.read("flags");
     let steps: Vec<(&str, f64, &str)> = flags
         .lines()

@@ -57,7 +57,7 @@ fn what_counts_is_not_judged_as_a_signal() {
     let Some(path) = prepared("Oscillator2.fmu") else { return };
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
     std::fs::copy(path, folder.path("body.fmu")).unwrap();
-    let report = folder.succeed(&["run", "system.toml", "--step", "1e-3", "--second-run", "--json"]);
+    let report = folder.succeed(&["run", "system.toml", "--step", "1e-3", "--confirm", "always", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&report.out).unwrap();
     let signals: Vec<_> = report["certificate"]["error"].as_array().unwrap().iter().collect();
     assert!(signals.iter().any(|one| one["signal"] == "body.x"), "{signals:?}");

@@ -112,7 +112,11 @@ fn rows_are_those_of_single_runs() {
 fn certificates_are_measures() {
     let more = "certain = { certificate = \"error\" }\nmost = { certificate = \"most\" }\n\
                 trusted = { certificate = \"trusted\" }\nwrong = { certificate = \"wrong\" }\nscore =";
-    let folder = folder(&STUDY.replace("score =", more));
+    let study = STUDY.replace(
+        "error = { error = \"all\" }",
+        "error = { error = \"all\", take = \"rms\", combine = \"max\" }",
+    );
+    let folder = folder(&study.replace("score =", more));
     folder.succeed(&["study", "study.toml", "-q", "--out", "all"]);
     let text = folder.read("all/runs.csv");
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
@@ -134,7 +138,7 @@ fn certificates_are_measures() {
     assert!(trusted.contains(&1.0) && trusted.contains(&0.0), "{trusted:?}");
     let said = folder.run(&["study", "study.toml", "--out", "all"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
-    folder.write("study.toml", &STUDY.replace("score =", &more.replace("\"most\"", "\"mots\"")));
+    folder.write("study.toml", &study.replace("score =", &more.replace("\"most\"", "\"mots\"")));
     folder
         .run(&["study", "study.toml", "--out", "b"])
         .errs_with(&["unknown certificate `mots`", "did you mean `most`?"]);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use koppel::analysis::{Certificate, Forecast, ForecastOptions};
 use koppel::run::{Flow, Run, Statistics};
 use koppel_fmi::isolate::{self, Worker};
-use koppel_session::{Kind, Remark, RunOptions, Session};
+use koppel_session::{Confirm, Kind, Outcome, Remark, RunOptions, Session};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -86,25 +86,35 @@ impl System {
         self.session.spec.to_toml()
     }
 
-    /// Runs the system. `progress` is called with the share that is done, now and then. With `second_run` the certificate
-    /// comes from a second run at half the step. A run with a loop that is not zero-stable is refused, unless `accept_unstable`.
-    #[pyo3(signature = (*, certificate = true, second_run = false, accept_unstable = false, progress = None))]
+    /// Runs the system. `progress` is called with the share that is done, now and then. `confirm` is "off", "auto" or "always":
+    /// whether runs at other steps confirm the error where no linear model tells it; by default as the system file says. A run with a loop that is not zero-stable is refused, unless `accept_unstable`.
+    #[pyo3(signature = (*, certificate = true, confirm = None, second_run = false, accept_unstable = false, progress = None))]
     fn run(
         &self,
         py: Python<'_>,
         certificate: bool,
+        confirm: Option<&str>,
         second_run: bool,
         accept_unstable: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<Result>> {
-        if second_run && !certificate {
-            return Err(PyValueError::new_err("second_run is for the certificate, which is switched off"));
+        if (second_run || confirm.is_some()) && !certificate {
+            return Err(PyValueError::new_err("confirm is for the certificate, which is switched off"));
         }
+        let confirm = match confirm {
+            // Its former name.
+            None => second_run.then_some(Confirm::Always),
+            Some(name) => {
+                let known = Confirm::NAMES.iter().find(|(known, _)| *known == name);
+                let wrong = || format!("confirm = {name:?}: give \"off\", \"auto\" or \"always\"");
+                Some(known.ok_or_else(|| PyValueError::new_err(wrong()))?.1)
+            }
+        };
         let mut look = Look { progress, last: Instant::now(), raised: None };
         let mut session = self.heard(py)?;
         let start = RunOptions {
             is_certified: certificate,
-            has_second_run: second_run,
+            confirm,
             accepts_unstable: accept_unstable,
             ..RunOptions::default()
         };
@@ -198,8 +208,10 @@ fn run(
     let names = numbers.chain(messages.iter().map(|column| (column.name.clone(), None))).collect();
     let (begin, end) = (session.spec.run.start, session.spec.run.stop);
     let mut watch = |run: &mut Run, _: u64| Ok(look.at((run.time() - begin) / (end - begin)));
-    let failure = prepared.run(&mut rows, &mut watch).err();
-    let certificate = prepared.certificate(failure.is_none());
+    let ending = prepared.run(&mut rows, &mut watch);
+    let outcome = Outcome::from(&ending);
+    let certificate = prepared.certificate(outcome, &mut |_| look.at(1.0) != Flow::Stop);
+    let failure = ending.err();
     Ok(Ran { rows, names, certificate, statistics: prepared.run.statistics(), failure })
 }
 

@@ -23,7 +23,7 @@ def test_signals_are_arrays_with_units(examples):
     for name in result:
         assert result[name].dtype == np.float64 and result[name].shape == result.time.shape
     assert result.units["time"] == "s"
-    assert result.certificate["verdict"] in ("trusted", "doubtful", "wrong")
+    assert result.certificate["verdict"] in ("trusted", "unconfirmed", "wrong")
     assert result.statistics["steps"] > 0
 
 
@@ -63,17 +63,22 @@ def test_settings_replace_those_of_the_file(examples):
 def test_settings_are_chosen_once_for_both_runs_and_for_the_forecast(examples):
     settings = {"run.coupling": {"method": "auto", "save": "calls"}, "run.step": "auto"}
     system = koppel.load(examples / "quarter-truck.toml", settings)
-    result = system.run(second_run=True)
-    assert result.certificate["evidence"] == "second-run"
+    result = system.run(confirm="always")
+    assert result.certificate["evidence"] == "linear-model"
     assert system.check()["verdict"] == "stable"
 
 
-def test_the_certificate_may_be_left_out_or_doubled(examples):
+def test_the_certificate_may_be_left_out_or_confirmed(examples):
     system = koppel.load(examples / "dual-mass.toml", {"run.stop": 0.1})
     assert system.run(certificate=False).certificate is None
-    assert system.run(second_run=True).certificate is not None
     with pytest.raises(ValueError, match="switched off"):
-        system.run(certificate=False, second_run=True)
+        system.run(certificate=False, confirm="always")
+    with pytest.raises(ValueError, match='"off", "auto" or "always"'):
+        system.run(confirm="sometimes")
+    friction = koppel.load(examples / "van-der-pol.toml", {"run.coupling": "zoh", "run.step": 0.01})
+    assert friction.run().certificate["evidence"] == "shadows"
+    assert friction.run(second_run=True).certificate["evidence"] == "shadows"
+    assert friction.run(confirm="off").certificate["evidence"] == "none"
 
 
 def test_check_tells_what_to_expect(examples):

@@ -15,6 +15,7 @@
 //! | `guard.rs`     | zero-stability: before the run, and on its way                         |
 //! | `outlook.rs`   | a warning before a run that will go wrong                              |
 //! | `run.rs`       | a run that is ready, and its certificate                               |
+//! | `confirm.rs`   | runs at other steps that confirm its error                             |
 //! | `fmus.rs`      | what FMUs share, and what they can really do                           |
 //! | `monolith.rs`  | the monolithic system, as a reference                                       |
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
@@ -23,6 +24,7 @@
 
 mod build;
 mod choose;
+mod confirm;
 mod fmu;
 mod fmus;
 mod guard;
@@ -42,6 +44,7 @@ use std::path::Path;
 
 use koppel::plan::Choice;
 use koppel::system::System;
+pub use koppel_io::system_file::Confirm;
 use koppel_io::system_file::{self, Document, Place, Setting, SystemSpec};
 use koppel_ssp::Tolerance;
 
@@ -52,7 +55,7 @@ pub use koppel_io::{Error, Result, number};
 pub use log::FmuLog;
 pub use monolith::{MONOLITH, monolith};
 pub use remark::{Kind, RemarkSink};
-pub use run::{PreparedRun, RunOptions};
+pub use run::{Outcome, PreparedRun, RunOptions};
 
 /// A system that is ready to be run, and what its runs share.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@ use koppel::diagnostic::Remark;
 use koppel::run::{Run, RunConfig};
 
 use crate::number::significant;
-use crate::{RemarkSink, remark};
 
 /// States up to which it costs little.
 const SMALL: usize = 24;
@@ -15,20 +14,16 @@ const LARGE: f64 = 0.2;
 /// Disturbances that become so many times as large before the run ends make it useless.
 const GROWN: f64 = 10.0;
 
-/// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
-/// stands.
-pub(crate) fn warn(run: &mut Run, config: &RunConfig, sink: RemarkSink<'_>) {
-    let is_constant = config.at.iter().all(|change| change.time <= config.start);
-    if !is_constant {
-        return;
+/// The warning of a system whose run will be unstable, or of a linear one that will be far off. What is not linear is linearised where
+/// it stands.
+pub(crate) fn look(run: &mut Run, config: &RunConfig) -> Option<Remark> {
+    if config.at.iter().any(|change| change.time > config.start) {
+        return None;
     }
-    let Ok(system) = LinearSystem::new(run) else { return };
-    if system.states() > SMALL {
-        return;
-    }
+    let system = LinearSystem::new(run).ok().filter(|system| system.states() <= SMALL)?;
     let (method, step) = (config.coupling.name(), config.step);
     let way_out = "`koppel check` lists the stable steps of every method; --coupling auto chooses a method, --step auto a step, too";
-    let Ok(growth) = StepMatrix::of(&system, config).and_then(|_| system.growth(config)) else { return };
+    let growth = StepMatrix::of(&system, config).and_then(|_| system.growth(config)).ok()?;
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
     let (will, linearised, grown) = match system.is_exact() {
@@ -41,18 +36,17 @@ pub(crate) fn warn(run: &mut Run, config: &RunConfig, sink: RemarkSink<'_>) {
         let text = format!(
             "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}"
         );
-        return remark::warn(sink, Remark::new(text, way_out));
+        return Some(Remark::new(text, way_out));
     }
     if !system.is_exact() {
-        return;
+        return None;
     }
     let error = system.reference(config).and_then(|reference| system.global_error(config, &reference));
-    if let Some(error) = error.ok().filter(|error| error.overall > LARGE) {
-        let percent = significant(100.0 * error.overall, 2);
-        let output = error.outputs.first().map_or("", |worst| worst.output.as_str());
-        let text = format!(
-            "the error of the run will be {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
-        );
-        remark::warn(sink, Remark::new(text, way_out));
-    }
+    let error = error.ok().filter(|error| error.overall > LARGE)?;
+    let percent = significant(100.0 * error.overall, 2);
+    let output = error.outputs.first().map_or("", |worst| worst.output.as_str());
+    let text = format!(
+        "the error of the run will be {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
+    );
+    Some(Remark::new(text, way_out))
 }

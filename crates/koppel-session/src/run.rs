@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use koppel::analysis::{Certificate, Certifier, Worth};
+use koppel::analysis::{Certificate, Certifier, RunVerdict};
 use koppel::coupling::CouplingConfig;
 use koppel::identify::ProbeStore;
 use koppel::plan::Steps;
@@ -11,19 +11,20 @@ use koppel::run::{Ending, Flow, Run, RunConfig, RunState};
 use koppel::workbench::{Copies, Preparation};
 
 use crate::build::is_open;
-use crate::fmu::Purpose;
+use crate::confirm::Confirmer;
+use crate::fmu::{Purpose, Wanted};
 use crate::fmus::spared;
 use crate::guard::Guard;
 use crate::remark::{note, warn};
-use crate::{RemarkSink, Result, Session, choose, outlook};
+use crate::{Confirm, RemarkSink, Result, Session, choose, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions<'a> {
     /// Whether its error is estimated during the run.
     pub is_certified: bool,
-    /// Whether the certificate uses a second run at half the step.
-    pub has_second_run: bool,
+    /// Whether runs at other steps confirm the error; as the system file says if nothing is said.
+    pub confirm: Option<Confirm>,
     /// Whether it starts even if a loop is not zero-stable.
     pub accepts_unstable: bool,
     /// Whether to warn before a run that will go wrong, if that can be determined at little cost.
@@ -36,7 +37,7 @@ impl Default for RunOptions<'_> {
     fn default() -> Self {
         RunOptions {
             is_certified: true,
-            has_second_run: false,
+            confirm: None,
             accepts_unstable: false,
             looks_ahead: true,
             from: None,
@@ -50,6 +51,10 @@ pub struct PreparedRun {
     pub run: Run,
     guard: Guard,
     certifier: Option<Box<Certifier>>,
+    /// Makes the shadows that its certificate asks for.
+    confirmer: Option<Box<Confirmer>>,
+    /// What koppel warned of before it began.
+    warning: Option<String>,
 }
 
 impl Session {
@@ -71,7 +76,6 @@ impl Session {
             warn(sink, "`iteration` has no effect: there is no loop of that kind (see `koppel check`)");
         }
         filters.iter().for_each(|choice| note(sink, choice.words()));
-        let second = if options.has_second_run { Some(self.half_step_run()?) } else { None };
         let engine = |error| Box::new(crate::Error::Engine(error));
         if let Some(state) = options.from {
             run.restore(state).map_err(engine)?;
@@ -79,15 +83,23 @@ impl Session {
         let guard = Guard::new(&mut run, self, options.accepts_unstable, sink).map_err(engine)?;
         // FMUs would have to be called.
         let is_known = run.network().is_linear() || self.spec.fmus().is_empty();
+        let mut warning = None;
         if options.looks_ahead && options.from.is_none() && !options.accepts_unstable && is_known {
-            outlook::warn(&mut run, config, sink);
+            warning = outlook::look(&mut run, config);
+            warning.iter().for_each(|remark| warn(sink, remark.clone()));
         }
-        let mut certifier = options.is_certified.then(|| Certifier::new(&mut run));
-        if let Some(second) = second {
-            let with = |alone: Certifier| alone.with_second_run(&run, second);
-            certifier = certifier.map(with).transpose().map_err(engine)?;
+        let mut certifier =
+            options.is_certified.then(|| Box::new(Certifier::new(&mut run, &config.coupling)));
+        let mut confirmer = None;
+        if let Some(certifier) = certifier.as_mut().filter(|certifier| certifier.needs_shadows()) {
+            let confirm = options.confirm.unwrap_or(self.spec.confirm);
+            match Confirmer::new(self, confirm, &run) {
+                Ok(found) => confirmer = Some(Box::new(found)),
+                Err(reason) => certifier.without_shadows(reason),
+            }
         }
-        Ok(PreparedRun { run, guard, certifier: certifier.map(Box::new) })
+        let warning = warning.map(|remark| remark.text);
+        Ok(PreparedRun { run, guard, certifier, confirmer, warning })
     }
 
     /// Builds the system and brings it to its start.
@@ -112,10 +124,20 @@ impl Session {
     pub(crate) fn at_start(&self) -> Result<Run> {
         let wanted = self.fmus.wanted(&self.spec);
         let purpose = if self.fmus.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
+        self.at_start_for(purpose, &wanted)
+    }
+
+    /// The same system with each FMU in a process of its own, which is asked for no more than the run asks.
+    pub(crate) fn at_start_apart(&self) -> Result<Run> {
+        let wanted = self.fmus.wanted(&self.spec);
+        self.at_start_for(Purpose::Trial(&wanted), &wanted)
+    }
+
+    fn at_start_for(&self, purpose: Purpose<'_>, wanted: &Wanted<'_>) -> Result<Run> {
         let system = self.fmus.build(&self.spec, purpose)?;
         let failed = RefCell::new(None);
         let apart = self.fmus.of_copies();
-        let copy = || apart.build(&self.spec, Purpose::Copy(&wanted));
+        let copy = || apart.build(&self.spec, Purpose::Copy(wanted));
         let copies = || copy().map_err(|error| choose::engine(error, &failed));
         let copies: &Copies<'_> = &copies;
         let preparation = Preparation {
@@ -169,14 +191,6 @@ impl Session {
         let done = run.workbench().excite_unknown(&spared(&self.spec), store, progress);
         done.map_err(|error| self.spec.blame(*error))
     }
-
-    /// The same run at half the step.
-    fn half_step_run(&self) -> Result<Run> {
-        // Its FMUs say what those of the run say.
-        let mut half = Session { fmus: self.fmus.of_copies(), ..self.clone() };
-        half.spec.run.step /= 2.0;
-        half.build_run()
-    }
 }
 
 impl PreparedRun {
@@ -190,7 +204,7 @@ impl PreparedRun {
         recorder: &mut dyn Recorder,
         watch: &mut (dyn FnMut(&mut Run, u64) -> koppel::Result<Flow> + Send),
     ) -> koppel::Result<Ending> {
-        let PreparedRun { run, guard, certifier } = self;
+        let PreparedRun { run, guard, certifier, .. } = self;
         let surroundings = koppel_fmi::Surroundings::now();
         let ending = run.run(recorder, &mut |run| {
             let mut next = u64::MAX;
@@ -211,13 +225,51 @@ impl PreparedRun {
         ending
     }
 
-    /// The certificate of the run. A run that failed is `wrong`, whatever its error was until then.
-    #[must_use]
-    pub fn certificate(&self, is_whole: bool) -> Option<Certificate> {
-        let found = self.certifier.as_ref()?.certificate(&self.run);
-        if is_whole {
-            return Some(found);
+    /// The certificate of the run, which shadows may have to confirm: runs at other steps, made now. `go_on` is asked after each of their
+    /// steps.
+    pub fn certificate(
+        &self,
+        outcome: Outcome,
+        go_on: &mut (dyn FnMut(&Run) -> bool + Send),
+    ) -> Option<Certificate> {
+        let certifier = self.certifier.as_ref()?;
+        let found = certifier.certificate(&self.run, &mut |shadow| match (outcome, &self.confirmer) {
+            (Outcome::Whole, Some(confirmer)) => confirmer.shadow(&self.run, shadow, go_on),
+            (Outcome::Whole, None) => Err("there are no runs at other steps".into()),
+            (Outcome::Interrupted, _) => Err("the run was interrupted".into()),
+            (Outcome::Failed, _) => Err("the run failed".into()),
+        });
+        Some(match (outcome, found.verdict, &self.warning) {
+            (Outcome::Failed, ..) => {
+                Certificate { verdict: RunVerdict::Wrong, reason: "the run failed".into(), ..found }
+            }
+            (_, RunVerdict::Trusted, Some(warning)) => Certificate {
+                verdict: RunVerdict::Unconfirmed,
+                reason: format!("{}, but koppel warned before the run: {warning}", found.reason),
+                ..found
+            },
+            _ => found,
+        })
+    }
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// To its end.
+    Whole,
+    /// It was stopped by the user.
+    Interrupted,
+    /// A subsystem or a loop failed.
+    Failed,
+}
+
+impl<E> From<&std::result::Result<Ending, E>> for Outcome {
+    fn from(ending: &std::result::Result<Ending, E>) -> Self {
+        match ending {
+            Ok(Ending::Interrupted { .. }) => Outcome::Interrupted,
+            Ok(_) => Outcome::Whole,
+            Err(_) => Outcome::Failed,
         }
-        Some(Certificate { verdict: Worth::Wrong, reason: "the run failed".into(), ..found })
     }
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use koppel::analysis::{Certificate, Certifier, LinearSystem, Scan, stable_steps};
+use koppel::coupling::CouplingConfig;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, SystemBuilder};
 use koppel::{Result, models, record::Trajectory, solver::SolverConfig};
@@ -36,10 +37,12 @@ pub(crate) fn largest_stable_step() -> Result<f64> {
 /// A certifier watches the connections of a run.
 pub(crate) fn certified_run(step: f64) -> Result<(Trajectory, Certificate)> {
     let (mut run, mut table) = (control_loop(step)?, Trajectory::default());
-    let mut certifier = Certifier::new(&mut run);
+    let mut certifier = Certifier::new(&mut run, &CouplingConfig::zoh());
     run.run(&mut table, &mut |run| {
         certifier.look(run);
         Ok(Flow::Continue)
     })?;
-    Ok((table, certifier.certificate(&run)))
+    // The system is linear: no runs at other steps have to confirm the error.
+    let certificate = certifier.certificate(&run, &mut |_| Err("not made".into()));
+    Ok((table, certificate))
 }

@@ -45,6 +45,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let start = RunOptions {
         is_certified: !options.no_certificate,
         accepts_unstable: options.accept_unstable,
+        confirm: options.confirm(),
         from: Some(&checkpoint.state),
         ..RunOptions::default()
     };

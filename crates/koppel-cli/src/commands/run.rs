@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use koppel_io::system_file::{self, Setting, files_read};
 use koppel_session::replay::Journals;
-use koppel_session::{RunOptions, Session};
+use koppel_session::{Confirm, RunOptions, Session};
 use koppel_ssp::Tolerance;
 
 use super::auto::{self, Detail};
@@ -111,7 +111,7 @@ fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     auto::choose(&mut session, explains(arguments)).inspect_err(|_| log.end())?;
     let start = RunOptions {
         is_certified: !options.no_certificate,
-        has_second_run: arguments.second_run,
+        confirm: if arguments.second_run { Some(Confirm::Always) } else { options.confirm() },
         accepts_unstable: options.accept_unstable,
         ..RunOptions::default()
     };

@@ -41,6 +41,7 @@ pub(crate) use files::{anchored, check, check_drawings, nearby, nearby_names};
 pub(crate) use interrupt::{is_asked, listen};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
+use progress::Confirming;
 use recording::Recording;
 pub(crate) use required::Required;
 pub(crate) use sources::{Source, warn_of_changes};
@@ -235,7 +236,7 @@ impl<'a> Execution<'a> {
                 error => note("warning", no_checkpoint(&error.to_string())),
             }
         }
-        let certificate = self.prepared.certificate(ending.is_ok());
+        let certificate = self.certify(&ending);
         if let Some(certificate) = &certificate {
             self.recording.add("certificate", serde_json::json!(certificate));
         }
@@ -258,6 +259,16 @@ impl<'a> Execution<'a> {
             overruns: watch.overruns(),
         };
         (outcome, certificate)
+    }
+
+    /// The certificate; runs at other steps may have to be made for it.
+    fn certify(&self, ending: &std::result::Result<Ending, Failure>) -> Option<Certificate> {
+        let outcome = koppel_session::Outcome::from(ending);
+        let confirming = Confirming::new(self.options.quiet);
+        self.prepared.certificate(outcome, &mut |run| {
+            confirming.show(run);
+            !interrupt::is_asked()
+        })
     }
 
     fn show(&self, summary: &Summary) -> Result<()> {

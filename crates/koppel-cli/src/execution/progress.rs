@@ -64,3 +64,33 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 }
+
+/// The line while runs at other steps confirm a result, on a terminal only.
+pub(super) struct Confirming(Option<ProgressBar>);
+
+impl Confirming {
+    pub(super) fn new(quiet: bool) -> Self {
+        let is_shown = !quiet && stderr().is_terminal();
+        Confirming(is_shown.then(|| {
+            let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+            if let Ok(style) = ProgressStyle::with_template("confirming the result {bar:30} {percent:>3} %") {
+                bar.set_style(style);
+            }
+            bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
+            bar
+        }))
+    }
+
+    pub(super) fn show(&self, run: &Run) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(run.steps());
+            bar.set_position(run.index());
+        }
+    }
+}
+
+impl Drop for Confirming {
+    fn drop(&mut self) {
+        self.0.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}

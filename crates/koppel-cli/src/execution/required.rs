@@ -1,7 +1,7 @@
 //! How good a run must be.
 
 use clap::ValueEnum;
-use koppel::analysis::Worth;
+use koppel::analysis::RunVerdict;
 
 /// What `--require` asks of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -9,22 +9,23 @@ pub(crate) enum Required {
     /// The error is small.
     Trusted,
     /// The error may be large or unknown.
-    Doubtful,
+    #[value(alias = "doubtful")]
+    Unconfirmed,
 }
 
 impl Required {
     /// Whether a certificate is good enough.
-    pub(crate) fn is_met(self, worth: Worth) -> bool {
+    pub(crate) fn is_met(self, verdict: RunVerdict) -> bool {
         match self {
-            Required::Trusted => worth == Worth::Trusted,
-            Required::Doubtful => worth >= Worth::Doubtful,
+            Required::Trusted => verdict == RunVerdict::Trusted,
+            Required::Unconfirmed => verdict >= RunVerdict::Unconfirmed,
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Required::Trusted => "trusted",
-            Required::Doubtful => "doubtful",
+            Required::Unconfirmed => "unconfirmed",
         }
     }
 }

@@ -275,10 +275,8 @@ impl Summary {
         }
         let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
         let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
-        let certificate = self
-            .certificate
-            .iter()
-            .flat_map(|certificate| certificate::facts(certificate, self.step_sizes.is_some()));
+        let certificate =
+            self.certificate.iter().flat_map(|certificate| certificate::facts(certificate, self.step));
         let models = self.models.iter().flat_map(|review| models::facts(review, self.repetitions));
         let words = certificate.chain(self.words.iter().cloned()).chain(probing).chain(models);
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));

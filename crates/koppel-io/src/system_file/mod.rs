@@ -24,6 +24,7 @@
 //! | `include.rs`   | parts of a system from other files                         |
 //! | `map_file.rs`  | lookup tables as CSV                                       |
 //! | `fmu.rs`       | subsystems that are FMUs                                   |
+//! | `confirm.rs`   | runs at other steps that confirm the error             |
 //! | `isolation.rs` | FMUs in processes of their own                             |
 //! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
@@ -38,6 +39,7 @@
 
 mod apply;
 mod auto;
+mod confirm;
 mod decode;
 mod definitions;
 mod document;
@@ -72,6 +74,7 @@ use koppel::system::{Connection, FilterConfig, Scaling};
 use crate::{Error, Result};
 pub use apply::apply;
 pub use auto::brief;
+pub use confirm::Confirm;
 pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
@@ -98,6 +101,8 @@ pub struct SystemSpec {
     pub steps: Steps,
     /// How FMUs are isolated that say nothing themselves.
     pub isolating: Isolating,
+    /// Whether runs at other steps confirm its error.
+    pub confirm: Confirm,
     subsystems: Vec<SubsystemSpec>,
     links: Vec<Link>,
     inputs: Vec<Input>,
@@ -216,8 +221,9 @@ impl SystemSpec {
         let (title, description) = (text("title"), text("description"));
         let run = root.get("run").and_then(|node| {
             let isolating = marks.note(isolation::read(node));
+            let confirm = marks.note(confirm::read(node));
             let run = marks.note(run::read(&root, &links));
-            run.zip(isolating)
+            run.zip(isolating).zip(confirm)
         });
         root.note(marks.or(()));
         if root.has_mistakes() {
@@ -226,7 +232,9 @@ impl SystemSpec {
                 root.note(one.model());
             }
         }
-        let Some(((mut run, steps), isolating)) = root.or(run)? else { return Err(Marks::default()) };
+        let Some((((mut run, steps), isolating), confirm)) = root.or(run)? else {
+            return Err(Marks::default());
+        };
         run::spare(&mut run.coupling, &subsystems);
         let (title, description) = (title.unwrap_or_default(), description.unwrap_or_default());
         let document = document.clone();
@@ -236,6 +244,7 @@ impl SystemSpec {
             run,
             steps,
             isolating,
+            confirm,
             subsystems,
             links,
             inputs,

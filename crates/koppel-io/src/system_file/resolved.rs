@@ -4,7 +4,7 @@ use koppel::system::{Ode, Scaling};
 use toml::{Table, Value};
 
 use super::tree::Entry;
-use super::{SystemSpec, auto, equations, isolation, subsystem};
+use super::{SystemSpec, auto, confirm, equations, isolation, subsystem};
 
 pub(super) fn text(file: &SystemSpec) -> String {
     toml::to_string(&table(file)).unwrap_or_default()
@@ -67,7 +67,7 @@ fn run(file: &SystemSpec) -> Value {
             table.insert("step".into(), step);
         }
         let node = file.document.root.get("run");
-        for key in isolation::KEYS {
+        for key in isolation::KEYS.into_iter().chain([confirm::KEY]) {
             if let Some(value) = node.and_then(|node| node.get(key)) {
                 table.insert(key.into(), value.plain());
             }

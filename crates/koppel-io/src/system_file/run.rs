@@ -11,11 +11,11 @@ use super::auto;
 use super::decode::{Fault, Refusal, decode, decode_tagged, read_all};
 use super::equations;
 use super::fields::Fields;
-use super::isolation;
 use super::mistake::{Mark, Marks};
 use super::subsystem::SubsystemSpec;
 use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
+use super::{confirm, isolation};
 
 type Result<T> = std::result::Result<T, Marks>;
 
@@ -39,7 +39,7 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<(RunConfig, Step
                 let node = Node { span: value.span.clone(), value: Value::Float(1.0) };
                 plain.push(Entry { node, ..entry.clone() });
             }
-            name if isolation::KEYS.contains(&name) => {}
+            name if isolation::KEYS.contains(&name) || name == confirm::KEY => {}
             "at" => marks.add(
                 Mark::new(entry.key.clone(), "unknown key `at` in [run]")
                     .hint("changes have a section of their own: [[at]] with `time` and `set`"),
@@ -69,11 +69,12 @@ fn set<T>(place: &mut T, value: std::result::Result<T, impl Into<Marks>>, marks:
     }
 }
 
-/// Changes have a section of their own: `at` is no key of `[run]`. Those about isolation are. What is missing can also be said on
+/// Changes have a section of their own: `at` is no key of `[run]`. Those about isolation and confirmation are. What is missing can also be said on
 /// the command line.
 fn in_words(mut fault: Fault) -> Mark {
     if let Refusal::UnknownKey { known, .. } = &mut fault.refusal {
-        let instead = |key: &'static str| if key == "at" { isolation::KEYS.to_vec() } else { vec![key] };
+        let own = || [&isolation::KEYS[..], &[confirm::KEY]].concat();
+        let instead = |key: &'static str| if key == "at" { own() } else { vec![key] };
         *known = known.iter().copied().flat_map(instead).collect();
     }
     let missing = match &fault.refusal {

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class System:
         self,
         *,
         certificate: bool = True,
+        confirm: Literal["off", "auto", "always"] | None = None,
         second_run: bool = False,
         accept_unstable: bool = False,
         progress: Callable[[float], object] | None = None,

@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use koppel::analysis::{Certificate, LinearSystem, StepMatrix, Worth, consistency};
+use koppel::analysis::{Certificate, LinearSystem, RunVerdict, StepMatrix, consistency};
 use koppel::record::Record;
 use koppel::run::{Ending, Flow, Parallel, Run, RunConfig};
-use koppel_session::RunOptions;
+use koppel_session::{Outcome, RunOptions};
 
 use super::meter::Meter;
 use super::one_line;
@@ -132,7 +132,10 @@ fn make(
         seconds: begin.elapsed().as_secs_f64(),
         defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
     });
-    observed.certificate = started.certificate(true);
+    observed.certificate = started.certificate(Outcome::Whole, &mut |_| !is_ended.load(Ordering::Relaxed));
+    if is_ended.load(Ordering::Relaxed) && observed.certificate.is_some() {
+        return Ok(false);
+    }
     observed.followed = Some(meter.values());
     Ok(true)
 }
@@ -194,8 +197,9 @@ fn figure_of(figure: Figure, observed: &Observed) -> Option<f64> {
     let of_run = |take: fn(&Figures) -> f64| observed.figures.as_ref().map(take);
     let of_error =
         |take: fn(&koppel::analysis::Band) -> f64| observed.certificate.as_ref()?.overall.as_ref().map(take);
-    let is =
-        |worth: Worth| observed.certificate.as_ref().map(|found| f64::from(u8::from(found.verdict == worth)));
+    let is = |verdict: RunVerdict| {
+        observed.certificate.as_ref().map(|found| f64::from(u8::from(found.verdict == verdict)))
+    };
     let of_forecast = |take: fn(&Radius) -> f64| observed.radius.as_ref().map(take);
     match figure {
         Figure::Steps => of_run(|f| f.steps),
@@ -208,7 +212,7 @@ fn figure_of(figure: Figure, observed: &Observed) -> Option<f64> {
         Figure::Consistency => of_forecast(|r| r.consistency),
         Figure::CertifiedError => of_error(|band| band.error),
         Figure::MostError => of_error(|band| band.high),
-        Figure::Trusted => is(Worth::Trusted),
-        Figure::Wrong => is(Worth::Wrong),
+        Figure::Trusted => is(RunVerdict::Trusted),
+        Figure::Wrong => is(RunVerdict::Wrong),
     }
 }

@@ -37,7 +37,10 @@ mod trust;
 mod zero_stability;
 
 pub use blame::{Blame, Standing, blame, ideal_wire};
-pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
+pub use certificate::{
+    Band, BondReport, Certificate, Certifier, Confirmation, Evidence, Gap, Points, RunVerdict, Shadow,
+    Shadows, SignalError,
+};
 pub use consistency::consistency;
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};

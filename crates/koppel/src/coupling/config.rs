@@ -132,6 +132,13 @@ impl CouplingConfig {
         self.open().is_none() && self.parts().iter().all(|one| one.info().only_extrapolates)
     }
 
+    /// The order that its error has at least, 1 or 2, as far as that is known for any system.
+    pub fn least_order(&self) -> u32 {
+        let is_second =
+            |one: &&dyn Method| one.info().only_extrapolates && !one.info().order.starts_with('1');
+        if self.open().is_none() && self.parts().iter().all(is_second) { 2 } else { 1 }
+    }
+
     /// True if its inputs interpolate between communication points where their sources have moved already.
     pub fn interpolates(&self) -> bool {
         self.open().is_none() && self.parts().iter().all(|one| one.info().interpolates.is_some())

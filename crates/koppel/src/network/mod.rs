@@ -40,7 +40,7 @@ pub(crate) use wide::WideOutputs;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::{Error, Result};
 use crate::iteration::{IterationConfig, LoopWork};
-use crate::signal::{Samples, Step};
+use crate::signal::Step;
 use crate::system::{
     InputId, Message, OutputId, Subsystem, SubsystemId, SystemGraph, VariableId, VariableKind,
 };
@@ -290,11 +290,6 @@ impl Network {
         self.board.predicted.value(input, tau)
     }
 
-    /// The mean of what a connected input was given over the last step, of this size, without external signals.
-    pub(crate) fn given_on_average(&self, input: InputId, size: f64) -> f64 {
-        self.board.predicted.mean(input, size)
-    }
-
     /// The sum of the external signals on one input of a subsystem.
     pub(crate) fn external(&self, id: SubsystemId, input: InputId, time: f64) -> f64 {
         self.slots[id].external(&self.graph, input, time)
@@ -308,11 +303,6 @@ impl Network {
     /// Whether outputs are read again once all have arrived.
     pub(crate) fn reads_fresh(&self) -> bool {
         self.board.reading == Reading::Fresh
-    }
-
-    /// What the coupling was shown of a subsystem inside the newest step.
-    pub(crate) fn samples(&self, id: SubsystemId) -> &Samples {
-        &self.slots[id].samples
     }
 
     /// u - L y of every connected input: what it was last given, less what is connected to it now.

@@ -118,15 +118,14 @@ pub(crate) struct Changes {
     margin: f64,
     /// How many have been made.
     done: usize,
-    /// Outputs before and after the last of them.
+    /// Outputs before the last of them.
     before: Vec<f64>,
-    after: Vec<f64>,
 }
 
 impl Changes {
     /// Times closer than `margin` are equal.
     pub(super) fn new(list: Vec<Assignment>, margin: f64, outputs: usize) -> Self {
-        Changes { list, margin, done: 0, before: vec![0.0; outputs], after: vec![0.0; outputs] }
+        Changes { list, margin, done: 0, before: vec![0.0; outputs] }
     }
 
     /// How many have been made.
@@ -165,11 +164,6 @@ impl Changes {
     /// When the next one is due; never, if none is.
     pub(super) fn next_time(&self) -> f64 {
         self.coming().first().map_or(f64::INFINITY, |change| change.time)
-    }
-
-    /// Outputs after the last changes that were made.
-    pub(crate) fn outputs_after(&self) -> &[f64] {
-        &self.after
     }
 
     /// The states that were set by changes number `from` to now: whose, which, and to what.
@@ -225,7 +219,6 @@ impl Changes {
             network.evaluate(time)?;
         }
         network.check_finite(0..network.graph.outputs(), time)?;
-        self.after.copy_from_slice(network.outputs());
         for id in 0..network.len() {
             let range = network.graph.outputs_of(id);
             if self.before[range.clone()] != network.board.outputs[range] {

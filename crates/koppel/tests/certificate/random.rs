@@ -36,10 +36,9 @@ pub(crate) struct Example {
     pub(crate) config: RunConfig,
 }
 
-const STEPS: f64 = 80.0;
-
 impl Example {
-    pub(crate) fn new(random: &mut Random) -> Option<Self> {
+    /// One with so many steps.
+    pub(crate) fn new(random: &mut Random, steps: f64) -> Option<Self> {
         let count = random.count(2, 5);
         let mut parts = Vec::new();
         for _ in 0..count {
@@ -69,7 +68,7 @@ impl Example {
             _ => CouplingConfig::zoh(),
         };
         let config =
-            RunConfig { coupling, record: Record::One("*.y*".into()), ..RunConfig::new(STEPS * step, step) };
+            RunConfig { coupling, record: Record::One("*.y*".into()), ..RunConfig::new(steps * step, step) };
         let example = Example { parts, connections, config };
         let matrices: Vec<_> = example.parts.iter().map(|(m, _)| m.clone()).collect();
         let closed = monolithic_matrices(&example.system().graph, &matrices).ok()?;
@@ -106,26 +105,15 @@ impl Example {
         run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     }
-
-    /// Outputs of each part.
-    pub(crate) fn outputs(&self) -> Vec<usize> {
-        self.parts.iter().map(|(matrices, _)| matrices.outputs()).collect()
-    }
 }
 
-/// Genser 2020, (3.9) and (3.10), for subsystems with so many outputs each.
-pub(crate) fn overall(parts: &[usize], table: &Trajectory, exact: &Trajectory) -> f64 {
-    let mut columns = 0..;
-    let mut of_part = |outputs: usize| {
-        let errors = columns.by_ref().take(outputs).map(|j| of_column(table, exact, j));
-        errors.sum::<f64>() / outputs.max(1) as f64
-    };
-    parts.iter().map(|outputs| of_part(*outputs).powi(2)).sum::<f64>().sqrt()
+/// Root mean square error relative to the range of the exact solution, of the worst column.
+pub(crate) fn worst(table: &Trajectory, exact: &Trajectory) -> f64 {
+    (0..table.width()).map(|j| of_column(table, exact, j)).fold(0.0, f64::max)
 }
 
-/// Mean error relative to the range of the exact solution.
 fn of_column(table: &Trajectory, exact: &Trajectory, j: usize) -> f64 {
     let (low, high) = exact.column(j).fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(y), h.max(y)));
-    let sum: f64 = table.column(j).zip(exact.column(j)).skip(1).map(|(a, b)| (a - b).abs()).sum();
-    sum / (table.rows.len() - 1) as f64 / (high - low)
+    let sum: f64 = table.column(j).zip(exact.column(j)).skip(1).map(|(a, b)| (a - b).powi(2)).sum();
+    (sum / (table.rows.len() - 1) as f64).sqrt() / (high - low)
 }

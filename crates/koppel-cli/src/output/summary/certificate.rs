@@ -1,21 +1,27 @@
 //! The certificate of a run in words.
 
-use koppel::analysis::{Band, Certificate, Evidence, SignalError, Worth};
+use koppel::analysis::{Band, Certificate, Evidence, RunVerdict, SignalError};
 
 use super::super::{Grid, significant};
 
 /// Outputs in the table.
 const SIGNALS: usize = 6;
 
-/// The verdict, what it rests on, and what looks wrong. Steps that adapt have no half, so no second run tells more.
-pub(super) fn facts(certificate: &Certificate, is_adapting: bool) -> Vec<(&'static str, String)> {
+/// The verdict, what it rests on, and what looks wrong. `step` is the step of the run.
+pub(super) fn facts(certificate: &Certificate, step: f64) -> Vec<(&'static str, String)> {
     let verdict = match certificate.verdict {
-        Worth::Trusted => "trusted",
-        Worth::Doubtful => "doubtful",
-        Worth::Wrong => "wrong",
+        RunVerdict::Trusted => "trusted",
+        RunVerdict::Unconfirmed => "unconfirmed",
+        RunVerdict::Wrong => "wrong",
     };
-    let evidence = evidence(certificate, is_adapting);
+    let evidence = evidence(certificate);
     let mut facts = vec![("certificate", format!("{verdict}: {}{evidence}", certificate.reason))];
+    if let (Some(confirmation), true) =
+        (&certificate.confirmation, certificate.verdict != RunVerdict::Trusted)
+    {
+        let finer = significant(step * confirmation.ratio, 3);
+        facts.push(("better result", format!("a step of {finer} s, which was run to confirm this one")));
+    }
     if let Some(bond) = certificate.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
         && bond.energy > 0.0
     {
@@ -43,21 +49,15 @@ pub(super) fn errors(certificate: Option<&Certificate>) -> Grid {
     grid
 }
 
-/// What the error is known from, or would be.
-fn evidence(certificate: &Certificate, is_adapting: bool) -> &'static str {
-    match certificate.evidence {
-        Evidence::LinearModel => " (from the defects of the connections)",
-        Evidence::LinearisedModel => " (from the defects of the connections, linearised during the run)",
-        Evidence::LearnedModel => {
-            " (from the defects of the connections, with identified models of the subsystems)"
+/// What the error is known from.
+fn evidence(certificate: &Certificate) -> &'static str {
+    match (certificate.evidence, &certificate.confirmation) {
+        (Evidence::LinearModel, _) => " (from the defects of the connections)",
+        (Evidence::Shadows, Some(confirmation)) if confirmation.coarser.is_some() => {
+            " (from runs at 0.618 and 1.618 times the step)"
         }
-        Evidence::SecondRun => " (from a second run at half the step)",
-        // A run that failed does so again.
-        Evidence::None if is_adapting || certificate.verdict == Worth::Wrong => "",
-        Evidence::None if certificate.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
-            "; `koppel run --second-run` measures it"
-        }
-        Evidence::None => "",
+        (Evidence::Shadows, _) => " (from a run at 0.618 times the step)",
+        (Evidence::None, _) => "",
     }
 }
 

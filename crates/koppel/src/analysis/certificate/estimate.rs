@@ -5,17 +5,17 @@
 //!   e' = (A + B M L C) e + B M δ,    e_y = (C + D M L C) e + D M δ,    M = (I - L D)⁻¹           (1)
 //!
 //! δ is what the inputs were given less what was connected to them, at every instant: given inputs are known, outputs inside
-//! a step are followed (see [`super::inside`]). (1) is exact for linear subsystems, and holds to first order in e for
-//! others, which are linearised again on the way. Solvers count as exact, but for explicit Euler's late look at its inputs.
+//! a step are solved (see [`super::inside`]). (1) is exact for linear subsystems; there is no estimate of others. Solvers
+//! count as exact, but for explicit Euler's late look at its inputs.
 
-use super::inside::{Followed, Inside};
+use super::inside::{Inside, Within};
 use super::stride::{Leap, Stride};
 use crate::analysis::linear_system::not_linear;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Run;
 use crate::solver::SolverConfig;
-use crate::system::{StateSpace, monolithic_matrices};
+use crate::system::{StateSpace, SubsystemId, monolithic_matrices};
 use std::f64::consts::PI;
 
 /// Parts of a step: at least, and at most, unless inputs have more pieces.
@@ -29,12 +29,6 @@ const PART: f64 = 0.7;
 /// Systems with more states get no estimate: it would cost more than their steps.
 const MOST_STATES: usize = 100;
 
-/// How often subsystems that are not exactly linear are linearised in a run.
-const LOOKS: u64 = 64;
-
-/// Steps between two of these if a subsystem is a black box, which may have to make trial steps for it.
-const RARELY: u64 = 200;
-
 /// Damping ratio below which a pole vibrates.
 const LIGHT: f64 = 0.2;
 
@@ -45,14 +39,13 @@ const REMEMBERED: usize = 32;
 struct Length {
     size: f64,
     leap: Leap,
-    /// Over one part, of each subsystem that is solved along with the run.
-    strides: Vec<Option<Stride>>,
+    /// Over one part, of each subsystem.
+    strides: Vec<Stride>,
 }
 
 /// Follows a run.
 pub(super) struct Estimate {
     parts: Vec<Inside>,
-    pub(super) is_exact: bool,
     closed: StateSpace,
     lengths: Vec<Length>,
     /// e of (1).
@@ -73,9 +66,6 @@ pub(super) struct Estimate {
     start: f64,
     /// Length of the last step.
     size: f64,
-    /// Ticks between two linearisations, and how many of these have passed.
-    stride: u64,
-    point: u64,
     changes: usize,
 }
 
@@ -87,15 +77,15 @@ impl Estimate {
     /// [`Error::Unsupported`] with the reason if there is no linear model of it.
     pub(super) fn new(run: &mut Run) -> Result<Self> {
         refuse_unknown(run)?;
-        let pieces = count_parts(run)?;
-        let (parts, is_exact) = inside(run)?;
+        let parts = inside(run)?;
+        if let Some(id) = (0..parts.len()).find(|id| !parts[*id].gives_outputs(run, *id)) {
+            return Err(not_exact(run, id));
+        }
+        let pieces = count_parts(run, &parts)?;
         let (inputs, outputs) = (run.graph().inputs(), run.graph().outputs());
         let closed = close(run, &parts)?;
         let states = closed.states();
-        let has_black_box = (0..run.graph().len())
-            .any(|id| run.network().subsystem(id).capabilities().solver_config.is_none());
         Ok(Estimate {
-            is_exact,
             lengths: Vec::new(),
             state: vec![0.0; states],
             given: Matrix::zeros(pieces + 1, inputs),
@@ -107,8 +97,6 @@ impl Estimate {
             error: vec![0.0; outputs],
             start: run.time(),
             size: run.step_size(),
-            stride: run.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
-            point: 0,
             changes: run.changes().made(),
             parts,
             closed,
@@ -121,12 +109,11 @@ impl Estimate {
             self.jump(run)?;
         }
         let at = self.fit(size)?;
-        let before = std::mem::replace(&mut self.size, size) / size;
+        self.size = size;
         self.note_inputs(run);
         let Length { leap, strides, .. } = &mut self.lengths[at];
         for (id, (inside, stride)) in self.parts.iter_mut().zip(strides).enumerate() {
-            let of = Followed { nodes: &self.inputs, stride: stride.as_mut(), size, before };
-            inside.follow(run, id, of, &mut self.outputs);
+            inside.follow(run, id, &self.inputs, Within { stride, out: &mut self.outputs });
         }
         note_defects(run, &self.given, &self.outputs, &mut self.defects);
         self.ends.copy_from_slice(self.defects.row(self.defects.rows() - 1));
@@ -135,10 +122,6 @@ impl Estimate {
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
         if !run.network().reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
-        }
-        let point = run.index() / self.stride;
-        if !self.is_exact && std::mem::replace(&mut self.point, point) != point {
-            self.renew(run)?;
         }
         Ok(())
     }
@@ -162,11 +145,7 @@ impl Estimate {
     /// Timed changes were made at the begin of the step: subsystems are others, and what was set has no error.
     fn jump(&mut self, run: &mut Run) -> Result<()> {
         let from = std::mem::replace(&mut self.changes, run.changes().made());
-        let stands: Vec<_> = self.parts.iter_mut().map(Inside::take_state).collect();
         self.renew(run)?;
-        for (id, (inside, x)) in self.parts.iter_mut().zip(stands).enumerate() {
-            inside.stand(run, id, x);
-        }
         for (id, index, value) in run.changes().states_set(from) {
             let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
             if index < self.parts[id].matrices.states() {
@@ -248,18 +227,16 @@ impl Estimate {
         }
     }
 
-    /// Linearises again.
+    /// Takes the matrices as they are now.
     fn renew(&mut self, run: &mut Run) -> Result<()> {
-        let (parts, is_exact) = inside(run)?;
+        let parts = inside(run)?;
         let closed = close(run, &parts)?;
         if closed.states() != self.state.len() {
             return Err(unknown("the number of its states has changed".into()));
         }
         self.lengths.clear();
-        for (new, old) in parts.into_iter().zip(&mut self.parts) {
-            old.renew(new);
-        }
-        (self.closed, self.is_exact) = (closed, self.is_exact && is_exact);
+        self.parts.iter_mut().zip(parts).for_each(|(old, new)| old.renew(new));
+        self.closed = closed;
         Ok(())
     }
 }
@@ -294,27 +271,23 @@ fn look_back(lags: &[f64], size: f64, defects: &mut Matrix) {
     }
 }
 
-fn inside(run: &mut Run) -> Result<(Vec<Inside>, bool)> {
-    let (mut parts, mut all) = (Vec::new(), true);
+fn inside(run: &mut Run) -> Result<Vec<Inside>> {
+    let mut parts = Vec::new();
     for id in 0..run.graph().len() {
-        let (inside, is_exact) = Inside::new(run, id)?;
-        parts.push(inside);
-        all &= is_exact;
+        parts.push(Inside::new(run, id)?.ok_or_else(|| not_exact(run, id))?);
     }
-    Ok((parts, all))
+    Ok(parts)
 }
 
 /// In how many parts steps are followed: enough for the fastest mode, coupled or not, and a multiple of the pieces of inputs.
-fn count_parts(run: &mut Run) -> Result<usize> {
-    let models = (0..run.graph().len()).map(|id| Ok(run.workbench().linear_model(id)?.0));
-    let models: Vec<StateSpace> = models.collect::<Result<_>>()?;
-    let states: usize = models.iter().map(StateSpace::states).sum();
+fn count_parts(run: &Run, parts: &[Inside]) -> Result<usize> {
+    let states: usize = parts.iter().map(|part| part.matrices.states()).sum();
     if states > MOST_STATES {
         return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
     }
-    let closed = monolithic_matrices(run.graph(), &models)?;
+    let closed = close(run, parts)?;
     let mut fastest = 0.0_f64;
-    for matrix in models.iter().map(|model| &model.a).chain([&closed.a]) {
+    for matrix in parts.iter().map(|part| &part.matrices.a).chain([&closed.a]) {
         if (1..=MOST_STATES).contains(&matrix.rows()) {
             fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
         }
@@ -351,17 +324,14 @@ fn refuse_unknown(run: &Run) -> Result<()> {
     if let Some(reason) = not_linear(graph) {
         return Err(unknown(reason));
     }
-    if let Some(id) = (0..graph.len()).find(|id| run.network().subsystem(*id).capabilities().needs_trials) {
-        let name = graph.name(id);
-        return Err(unknown(match run.network().subsystem(id).capabilities().is_spared {
-            true => format!("a run makes no trials with the FMU `{name}`"),
-            false => format!("`{name}` offers no derivatives"),
-        }));
-    }
     if !run.has_one_rate() {
         return Err(unknown("its subsystems have several rates".into()));
     }
     Ok(())
+}
+
+fn not_exact(run: &Run, id: SubsystemId) -> Box<Error> {
+    unknown(format!("`{}` is not linear", run.graph().name(id)))
 }
 
 fn unknown(reason: String) -> Box<Error> {

@@ -30,8 +30,8 @@ struct Ripple {
     first: f64,
     /// Longest ripple that grew: swings, size, end.
     worst: Option<(u32, f64, f64)>,
-    /// Largest values in each fifth of the run.
-    fifths: [f64; 5],
+    /// Where it was in each fifth of the run.
+    fifths: [Bounds; 5],
 }
 
 /// Looks for ripple in all outputs.
@@ -46,7 +46,7 @@ impl Ripples {
             swings: 0,
             first: 0.0,
             worst: None,
-            fifths: [0.0; 5],
+            fifths: [Bounds::NONE; 5],
         };
         Ripples(outputs.iter().map(one).collect())
     }
@@ -55,7 +55,7 @@ impl Ripples {
     pub(super) fn note(&mut self, time: f64, share: f64, outputs: &[f64]) {
         let fifth = ((share * 5.0) as usize).min(4);
         for (ripple, y) in self.0.iter_mut().zip(outputs) {
-            ripple.fifths[fifth] = ripple.fifths[fifth].max(y.abs());
+            ripple.fifths[fifth].add(*y);
             let difference = y - ripple.last;
             if difference * ripple.difference < 0.0 {
                 if ripple.swings == 0 {
@@ -75,6 +75,11 @@ impl Ripples {
         self.0.iter().any(|ripple| ripple.worst.is_some() || ripple.explodes())
     }
 
+    /// An output that moves far more at the end of the run than ever before, if there is one.
+    pub(super) fn growing_late(&self) -> Option<usize> {
+        self.0.iter().position(Ripple::grows_late)
+    }
+
     /// An output that grows without end, if there is one.
     pub(super) fn exploding(&self) -> Option<usize> {
         self.0.iter().position(Ripple::explodes)
@@ -84,7 +89,7 @@ impl Ripples {
     pub(super) fn signs(&self, graph: &SystemGraph) -> Vec<String> {
         let words = |(output, ripple): (usize, &Ripple)| {
             if ripple.explodes() {
-                let (name, last) = (graph.output_name(output), ripple.fifths[4]);
+                let (name, last) = (graph.output_name(output), ripple.fifths[4].largest());
                 return Some(format!(
                     "`{name}` grows without bound, more than tenfold in a fifth of the run, to {last:.3e}"
                 ));
@@ -101,10 +106,18 @@ impl Ripples {
 }
 
 impl Ripple {
+    /// Its range in the last fifth is more than tenfold of that in any before.
+    fn grows_late(&self) -> bool {
+        let [.., last] = self.fifths.map(|fifth| fifth.range());
+        let before = self.fifths[..4].iter().map(Bounds::range).fold(0.0, f64::max);
+        before > 0.0 && last > EXPLODING * before
+    }
+
     /// More than tenfold from one of the last fifths of the run to the next, and far from what it was.
     fn explodes(&self) -> bool {
-        let [first, second, third, _, last] = self.fifths;
-        let is_growing = self.fifths[2..].windows(2).all(|pair| pair[1] > EXPLODING * pair[0]);
+        let fifths = self.fifths.map(|fifth| fifth.largest());
+        let [first, second, third, _, last] = fifths;
+        let is_growing = fifths[2..].windows(2).all(|pair| pair[1] > EXPLODING * pair[0]);
         let before = first.max(second).max(third);
         before > 0.0 && is_growing && last > ABSURD * first.max(second).max(f64::MIN_POSITIVE)
     }

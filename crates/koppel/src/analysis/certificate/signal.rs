@@ -1,85 +1,88 @@
 //! Errors of outputs and defects of connections, summed up over a run.
+//!
+//! The error of an output is the root mean square of y - y_ref at communication points over the range of y_ref:
+//!
+//!   E = √(Σ_k H_k (y^k - y_ref^k)² / Σ_k H_k) / range(y_ref)                                            (1)
+//!
+//! The error of a run is that of its worst output. Of an estimate, y_ref is y - e. What an estimate that diverges takes for
+//! y_ref has no meaning, so the smaller range of y and y - e counts; the larger one for what the error is at least.
 
-use super::{Band, Gap, SignalError, Spread};
+use super::points::{Difference, Points};
+use super::verdict::{Band, Shadow};
+use super::{Gap, SignalError};
 use crate::linalg::Matrix;
 use crate::run::Run;
 use crate::signal::Bounds;
+use crate::system::SystemGraph;
 
-/// A range below this share of the largest value counts as this.
+/// A range below this share of the largest value, or of the nominal value, counts as this.
 const NO_RANGE: f64 = 1e-3;
 
-/// Errors below this share of the largest range of any output are round-off.
-const ROUND_OFF: f64 = 1e-14;
+/// Errors below this share of the largest value, or of the nominal value, are within the tolerances of solvers.
+const SOLVED: f64 = 1e-9;
 
-/// An error of so many times the range, and nearly the signal itself, is that of a run that has exploded: nothing is left of
-/// what the signal should have been. In the first fifth of a run signals may still be at rest.
-const EXPLODED: f64 = 100.0;
+/// The range of an output with these bounds.
+pub(super) fn range(graph: &SystemGraph, output: usize, bounds: &Bounds) -> f64 {
+    bounds.range().max(NO_RANGE * size(graph, output, bounds))
+}
 
-/// What is known of one signal.
+/// The largest value of an output, or its nominal value.
+fn size(graph: &SystemGraph, output: usize, bounds: &Bounds) -> f64 {
+    bounds.largest().max(graph.output_variable(output).nominal.map_or(0.0, f64::abs))
+}
+
+/// What is known of one output.
 #[derive(Clone, Copy, Debug)]
-struct Sums {
-    bounds: Bounds,
-    sum: f64,
+struct Output {
+    /// Of y, and of y - e.
+    seen: Bounds,
+    meant: Bounds,
+    squares: f64,
     largest: f64,
     time: f64,
 }
 
-impl Sums {
-    const NEW: Sums = Sums { bounds: Bounds::NONE, sum: 0.0, largest: 0.0, time: 0.0 };
-
-    fn range(&self) -> f64 {
-        self.bounds.range().max(NO_RANGE * self.bounds.largest())
-    }
-
-    /// A figure relative to the range; nothing is nothing of any range.
-    fn share(&self, figure: f64) -> f64 {
-        if figure == 0.0 { 0.0 } else { figure / self.range() }
-    }
+/// What is known of one input.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    arrived: Bounds,
+    squares: f64,
 }
 
 /// Sums over all signals of a run.
-#[derive(Clone)]
 pub(super) struct Signals {
-    outputs: Vec<Sums>,
-    inputs: Vec<Sums>,
-    /// Time over which errors, and over which defects were seen, in s.
+    outputs: Vec<Output>,
+    inputs: Vec<Input>,
+    /// Time over which errors, and over which defects were noted, in s.
     watched: f64,
     time: f64,
 }
 
 impl Signals {
     pub(super) fn new(run: &Run) -> Self {
-        let mut outputs = vec![Sums::NEW; run.graph().outputs()];
-        outputs.iter_mut().zip(run.network().outputs()).for_each(|(sums, y)| sums.bounds.add(*y));
-        let mut inputs = vec![Sums::NEW; run.graph().inputs()];
-        inputs.iter_mut().zip(run.network().arrivals()).for_each(|(sums, u)| sums.bounds.add(*u));
-        Signals { outputs, inputs, watched: 0.0, time: 0.0 }
+        let output = |y: &f64| {
+            let bounds = Bounds::of([*y]);
+            Output { seen: bounds, meant: bounds, squares: 0.0, largest: 0.0, time: run.time() }
+        };
+        let input = |u: &f64| Input { arrived: Bounds::of([*u]), squares: 0.0 };
+        Signals {
+            outputs: run.network().outputs().iter().map(output).collect(),
+            inputs: run.network().arrivals().iter().map(input).collect(),
+            watched: 0.0,
+            time: 0.0,
+        }
     }
 
-    /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
-    pub(super) fn note(&mut self, run: &Run, size: f64, errors: impl Iterator<Item = f64>) {
-        let is_begin = 5 * run.index() < run.steps();
-        self.note_errors((run.time(), is_begin, size), run.network().outputs(), errors);
-    }
-
-    /// The same of a step that ended at a time, in the first fifth of the run or not, and its size.
-    pub(super) fn note_errors(
-        &mut self,
-        (time, is_begin, size): (f64, bool, f64),
-        outputs: &[f64],
-        errors: impl Iterator<Item = f64>,
-    ) {
+    /// Notes the errors of the outputs at the end of a step of this size.
+    pub(super) fn note(&mut self, run: &Run, size: f64, errors: &[f64]) {
         self.watched += size;
-        for ((sums, y), error) in self.outputs.iter_mut().zip(outputs).zip(errors) {
-            let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
-            if is_begin || is_small {
-                sums.bounds.add(y - error);
-            }
-            let error = error.abs();
-            sums.sum += size * error;
+        for ((sums, y), error) in self.outputs.iter_mut().zip(run.network().outputs()).zip(errors) {
+            sums.seen.add(*y);
+            sums.meant.add(y - error);
+            sums.squares += size * error * error;
             // What is not a number is the largest there is.
-            if error.is_nan() || error > sums.largest {
-                (sums.largest, sums.time) = (error, time);
+            if error.is_nan() || error.abs() > sums.largest {
+                (sums.largest, sums.time) = (error.abs(), run.time());
             }
         }
     }
@@ -89,10 +92,10 @@ impl Signals {
         let last = defects.rows() - 1;
         self.time += size;
         for (input, (sums, arrival)) in self.inputs.iter_mut().zip(run.network().arrivals()).enumerate() {
-            sums.bounds.add(*arrival);
+            sums.arrived.add(*arrival);
             let square = |j: usize| defects[(j, input)] * defects[(j, input)];
             let inner: f64 = (1..last).map(square).sum();
-            sums.sum += size / last as f64 * (0.5 * (square(0) + square(last)) + inner);
+            sums.squares += size / last as f64 * (0.5 * (square(0) + square(last)) + inner);
         }
     }
 
@@ -101,54 +104,33 @@ impl Signals {
         self.time += size;
         let ends = run.network().arrivals().iter().zip(run.network().applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
-            sums.bounds.add(*arrival);
-            sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
+            sums.arrived.add(*arrival);
+            sums.squares += size / 3.0 * (applied - arrival) * (applied - arrival);
         }
     }
 
-    fn relative(&self, output: usize) -> f64 {
-        let sums = &self.outputs[output];
-        let error = sums.sum / self.watched.max(f64::MIN_POSITIVE);
-        // What is nothing but round-off beside the others has no range of its own.
-        let least = ROUND_OFF * self.outputs.iter().fold(0.0, |most: f64, sums| most.max(sums.range()));
-        if error <= least { 0.0 } else { sums.share(error) }
-    }
-
-    /// The error of each output, the largest first.
-    pub(super) fn errors(&self, run: &Run, band: Spread) -> Vec<SignalError> {
-        let graph = run.graph();
-        let one = |output: usize| SignalError {
-            signal: graph.output_name(output),
-            unit: graph.output_variable(output).unit.clone(),
-            relative: spread(self.relative(output), band),
-            largest: self.outputs[output].largest,
-            time: self.outputs[output].time,
+    /// The estimated error of each output, the largest first.
+    pub(super) fn errors(&self, graph: &SystemGraph) -> Vec<SignalError> {
+        let one = |output: usize| {
+            let Output { seen, meant, squares, largest, time } = self.outputs[output];
+            let rms = (squares / self.watched.max(f64::MIN_POSITIVE)).sqrt();
+            let of = |range: f64| share(rms, range, size(graph, output, &seen));
+            let (a, b) = (range(graph, output, &seen), range(graph, output, &meant));
+            let relative = Band::of_model(of(a.min(b)), of(a.max(b)));
+            signal_error(graph, output, relative, (largest, time))
         };
-        let counted = (0..graph.outputs()).filter(|output| graph.is_signal(*output));
-        let mut all: Vec<SignalError> = counted.map(one).collect();
-        crate::sort::sort_by(&mut all, |a, b| b.relative.error.total_cmp(&a.relative.error));
-        all
-    }
-
-    /// Per subsystem the mean over its outputs, then the Euclidean norm.
-    pub(super) fn overall(&self, run: &Run, band: Spread) -> Band {
-        let graph = run.graph();
-        let of = |id: usize| {
-            let outputs = graph.outputs_of(id).filter(|output| graph.is_signal(*output));
-            let count = outputs.clone().count().max(1) as f64;
-            outputs.map(|output| self.relative(output)).sum::<f64>() / count
-        };
-        let sum: f64 = (0..graph.len()).map(|id| of(id) * of(id)).sum();
-        spread(sum.sqrt(), band)
+        sorted(graph, one)
     }
 
     /// Defects of the connections, the largest first.
     pub(super) fn gaps(&self, run: &Run) -> Vec<Gap> {
         let graph = run.graph();
         let one = |input: usize| {
-            let sums = &self.inputs[input];
-            let mean = (sums.sum / self.time.max(f64::MIN_POSITIVE)).sqrt();
-            Gap { connection: graph.connection_name(input), energy: sums.sum, relative: sums.share(mean) }
+            let Input { arrived, squares } = self.inputs[input];
+            let rms = (squares / self.time.max(f64::MIN_POSITIVE)).sqrt();
+            let range = arrived.range().max(NO_RANGE * arrived.largest());
+            let relative = if rms == 0.0 { 0.0 } else { rms / range };
+            Gap { connection: graph.connection_name(input), energy: squares, relative }
         };
         let mut all: Vec<Gap> = (0..graph.inputs()).filter(|i| !graph.is_free(*i)).map(one).collect();
         crate::sort::sort_by(&mut all, |a, b| b.relative.total_cmp(&a.relative));
@@ -156,11 +138,47 @@ impl Signals {
     }
 }
 
-fn spread(error: f64, band: Spread) -> Band {
-    let Spread { low, high, open_above } = band;
-    if error <= open_above {
-        Band { low: low * error, error, high: high * error }
-    } else {
-        Band { low: low * open_above, error, high: f64::INFINITY }
+/// The error of each output of a run of this order by the differences between it and a shadow, the largest first.
+pub(super) fn differences(
+    graph: &SystemGraph,
+    (coarse, fine): (&Points, &Points),
+    shadow: Shadow,
+    order: u32,
+) -> Vec<SignalError> {
+    let range = |output: usize, bounds: &Bounds| range(graph, output, bounds);
+    let found = Points::differences(coarse, fine, &range);
+    let one = |output: usize| {
+        let Difference { rms, largest, time, range } = found[output];
+        let size = size(graph, output, &coarse.bounds(output));
+        let relative = Band::of_shadow(share(rms, range, size), shadow, order);
+        signal_error(graph, output, relative, (shadow.scale(order) * largest, time))
+    };
+    sorted(graph, one)
+}
+
+/// An error relative to a range; nothing if it is no more than what solvers leave.
+fn share(rms: f64, range: f64, size: f64) -> f64 {
+    match rms {
+        rms if rms <= SOLVED * size => 0.0,
+        // What has no end has no error either.
+        rms if rms.is_nan() || !range.is_finite() => f64::INFINITY,
+        rms => rms / range,
     }
+}
+
+fn signal_error(
+    graph: &SystemGraph,
+    output: usize,
+    relative: Band,
+    (largest, time): (f64, f64),
+) -> SignalError {
+    let unit = graph.output_variable(output).unit.clone();
+    SignalError { signal: graph.output_name(output), unit, relative, largest, time }
+}
+
+fn sorted(graph: &SystemGraph, one: impl Fn(usize) -> SignalError) -> Vec<SignalError> {
+    let counted = (0..graph.outputs()).filter(|output| graph.is_signal(*output));
+    let mut all: Vec<SignalError> = counted.map(one).collect();
+    crate::sort::sort_by(&mut all, |a, b| b.relative.error.total_cmp(&a.relative.error));
+    all
 }

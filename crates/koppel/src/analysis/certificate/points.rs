@@ -1,0 +1,180 @@
+//! Outputs at communication points, kept so that a run can be compared with another one.
+
+use crate::error::Result;
+use crate::record::Nothing;
+use crate::run::{Flow, Run};
+use crate::signal::{Bounds, Deviation};
+
+/// Numbers that are kept, at most: 128 MB.
+const MOST: usize = 16_000_000;
+
+/// Points of the polynomial between two rows.
+const CUBIC: usize = 4;
+
+/// Times and outputs of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    times: Vec<f64>,
+    /// Row by row.
+    values: Vec<f64>,
+    width: usize,
+    is_full: bool,
+}
+
+/// How far one output of two runs lies apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Difference {
+    pub(super) rms: f64,
+    pub(super) largest: f64,
+    /// When that was.
+    pub(super) time: f64,
+    /// The smaller of the ranges of both runs, as [`super::signal::range`] counts them.
+    pub(super) range: f64,
+}
+
+impl Points {
+    /// For so many outputs.
+    pub(super) fn new(width: usize) -> Self {
+        Points { width, ..Points::default() }
+    }
+
+    /// Runs to the end and keeps all communication points. `go_on` is asked at each of them; nothing if it said no.
+    ///
+    /// # Errors
+    ///
+    /// If the run fails.
+    pub fn of(run: &mut Run, go_on: &mut (dyn FnMut(&Run) -> bool + Send)) -> Result<Option<Self>> {
+        let mut points = Points::new(run.graph().outputs());
+        let mut is_stopped = false;
+        points.note(run);
+        run.run(&mut Nothing, &mut |run| {
+            if run.is_inside_step() {
+                return Ok(Flow::Continue);
+            }
+            points.note(run);
+            is_stopped = !go_on(run);
+            Ok(if is_stopped { Flow::Stop } else { Flow::Continue })
+        })?;
+        Ok((!is_stopped).then_some(points))
+    }
+
+    /// Keeps the outputs of now.
+    pub(super) fn note(&mut self, run: &Run) {
+        self.add(run.time(), run.network().outputs());
+    }
+
+    fn add(&mut self, time: f64, outputs: &[f64]) {
+        if self.times.last().is_some_and(|last| time <= *last) {
+            return;
+        }
+        if self.values.len() + outputs.len() > MOST {
+            self.is_full = true;
+            return;
+        }
+        self.times.push(time);
+        self.values.extend_from_slice(outputs);
+    }
+
+    /// True if there were more points than are kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    pub(super) fn start(&self) -> f64 {
+        self.times.first().copied().unwrap_or(f64::NAN)
+    }
+
+    pub(super) fn end(&self) -> f64 {
+        self.times.last().copied().unwrap_or(f64::NAN)
+    }
+
+    pub(super) fn bounds(&self, output: usize) -> Bounds {
+        Bounds::of(self.values.iter().skip(output).step_by(self.width.max(1)).copied())
+    }
+
+    fn row(&self, k: usize) -> &[f64] {
+        &self.values[k * self.width..(k + 1) * self.width]
+    }
+
+    /// How far the outputs are apart, at the points of the coarser run: the finer one is a cubic in between.
+    ///
+    /// `range` is the range of an output with these bounds.
+    pub(super) fn differences(
+        coarse: &Points,
+        fine: &Points,
+        range: &dyn Fn(usize, &Bounds) -> f64,
+    ) -> Vec<Difference> {
+        let width = coarse.width;
+        let mut deviations = vec![Deviation::default(); width];
+        let mut worst = vec![(0.0, f64::NAN); width];
+        let (mut from, last) = (0, fine.times.len());
+        for (k, time) in coarse.times.iter().enumerate() {
+            if last < CUBIC || *time <= fine.start() {
+                continue;
+            }
+            if *time > fine.end() + 1e-9 * (time - coarse.times[0]) {
+                break;
+            }
+            // The two points before and the two behind, as far as there are any.
+            while from + CUBIC < last && fine.times[from + 2] < *time {
+                from += 1;
+            }
+            let weights = lagrange(&fine.times[from..from + CUBIC], *time);
+            for (output, (deviation, worst)) in deviations.iter_mut().zip(&mut worst).enumerate() {
+                let value: f64 = (0..CUBIC).map(|j| weights[j] * fine.row(from + j)[output]).sum();
+                let difference = coarse.row(k)[output] - value;
+                deviation.add(difference);
+                if difference.is_nan() || difference.abs() > worst.0 {
+                    *worst = (difference.abs(), *time);
+                }
+            }
+        }
+        let one = |(output, (deviation, (largest, time))): (usize, (&Deviation, (f64, f64)))| {
+            let of = |points: &Points| range(output, &points.bounds(output));
+            Difference { rms: deviation.rms(), largest, time, range: of(coarse).min(of(fine)) }
+        };
+        deviations.iter().zip(worst).enumerate().map(one).collect()
+    }
+}
+
+/// Weights of the values at four times in the cubic through them.
+fn lagrange(times: &[f64], time: f64) -> [f64; CUBIC] {
+    std::array::from_fn(|j| {
+        let others = (0..CUBIC).filter(|k| *k != j);
+        others.map(|k| (time - times[k]) / (times[j] - times[k])).product()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(count: usize, step: f64, y: impl Fn(f64) -> [f64; 2]) -> Points {
+        let mut points = Points::new(2);
+        (0..=count).for_each(|k| points.add(step * k as f64, &y(step * k as f64)));
+        points
+    }
+
+    /// A cubic is reproduced between the points, and what is added to it is found.
+    #[test]
+    fn differences_of_runs_with_other_steps() {
+        let cubic = |t: f64| [t * t * t - 2.0 * t, 1.0];
+        let fine = points(100, 0.0618, cubic);
+        let range = |_: usize, bounds: &Bounds| bounds.range();
+        let same = Points::differences(&points(60, 0.1, cubic), &fine, &range);
+        assert!(same.iter().all(|one| one.largest < 1e-10), "{same:?}");
+        let moved = points(60, 0.1, |t| [cubic(t)[0] + 0.5, 1.0 + if t > 5.95 { 2.0 } else { 0.0 }]);
+        let found = Points::differences(&moved, &fine, &range);
+        assert!((found[0].rms - 0.5).abs() < 1e-10, "{found:?}");
+        assert_eq!((found[1].largest, found[1].time, found[1].range), (2.0, 6.0, 0.0));
+    }
+
+    #[test]
+    fn more_points_than_are_kept_are_noticed() {
+        let mut points = Points::new(MOST);
+        points.add(0.0, &vec![0.0; MOST]);
+        assert!(!points.is_full());
+        points.add(1.0, &vec![0.0; MOST]);
+        assert!(points.is_full() && points.times.len() == 1);
+    }
+}
