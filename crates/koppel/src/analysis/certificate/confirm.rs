@@ -2,7 +2,7 @@
 
 use super::SignalError;
 use super::points::Points;
-use super::signal::differences;
+use super::signal::{Compared, differences};
 use super::verdict::{Band, RunVerdict, Shadow, agree};
 use crate::system::SystemGraph;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(super) fn confirm(
         return Err("it has too many communication points to keep them for a comparison".into());
     }
     let fine = shadows(Shadow::Finer)?;
-    let errors = differences(graph, (points, &fine), Shadow::Finer, order);
+    let Compared { errors, unresolved } = differences(graph, (points, &fine), Shadow::Finer, order);
     let band = worst(&errors);
     let confirmation = Confirmation { finer: band.error, coarser: None, ratio: Shadow::Finer.ratio() };
     let mut found = Confirmed { verdict: band.verdict(), band, errors, confirmation, doubt: None };
@@ -50,6 +50,11 @@ pub(super) fn confirm(
         found.verdict = found.verdict.min(RunVerdict::Unconfirmed);
         found.doubt = Some(format!("a run at a smaller step ends at {} s", fine.end()));
         return Ok(found);
+    }
+    if let (Some(output), true) = (unresolved, found.verdict != RunVerdict::Trusted) {
+        found.verdict = RunVerdict::Unconfirmed;
+        let name = graph.output_name(output);
+        found.doubt = Some(format!("`{name}` changes too fast between communication points to compare runs"));
     }
     if found.verdict != RunVerdict::Trusted {
         return Ok(found);
@@ -63,7 +68,7 @@ pub(super) fn confirm(
             return Ok(found);
         }
     };
-    let other = worst(&differences(graph, (&coarse, points), Shadow::Coarser, order));
+    let other = worst(&differences(graph, (&coarse, points), Shadow::Coarser, order).errors);
     found.confirmation.coarser = Some(other.error);
     found.band = band.with(other);
     found.verdict = found.band.verdict();

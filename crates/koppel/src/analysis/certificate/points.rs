@@ -30,6 +30,8 @@ pub(super) struct Difference {
     pub(super) time: f64,
     /// The smaller of the ranges of both runs, as [`super::signal::range`] counts them.
     pub(super) range: f64,
+    /// Root mean square of what the finer run turns between its own points: of the cubic less the line.
+    pub(super) turning: f64,
 }
 
 impl Points {
@@ -106,6 +108,7 @@ impl Points {
     ) -> Vec<Difference> {
         let width = coarse.width;
         let mut deviations = vec![Deviation::default(); width];
+        let mut turnings = vec![Deviation::default(); width];
         let mut worst = vec![(0.0, f64::NAN); width];
         let (mut from, last) = (0, fine.times.len());
         for (k, time) in coarse.times.iter().enumerate() {
@@ -119,9 +122,14 @@ impl Points {
             while from + CUBIC < last && fine.times[from + 2] < *time {
                 from += 1;
             }
-            let weights = lagrange(&fine.times[from..from + CUBIC], *time);
+            let times = &fine.times[from..from + CUBIC];
+            let weights = lagrange(times, *time);
+            let left = times.partition_point(|t| t <= time).clamp(1, CUBIC - 1) - 1;
+            let share = (time - times[left]) / (times[left + 1] - times[left]);
             for (output, (deviation, worst)) in deviations.iter_mut().zip(&mut worst).enumerate() {
                 let value: f64 = (0..CUBIC).map(|j| weights[j] * fine.row(from + j)[output]).sum();
+                let y = |j: usize| fine.row(from + j)[output];
+                turnings[output].add(value - y(left) - share * (y(left + 1) - y(left)));
                 let difference = coarse.row(k)[output] - value;
                 deviation.add(difference);
                 if difference.is_nan() || difference.abs() > worst.0 {
@@ -131,7 +139,8 @@ impl Points {
         }
         let one = |(output, (deviation, (largest, time))): (usize, (&Deviation, (f64, f64)))| {
             let of = |points: &Points| range(output, &points.bounds(output));
-            Difference { rms: deviation.rms(), largest, time, range: of(coarse).min(of(fine)) }
+            let (rms, turning) = (deviation.rms(), turnings[output].rms());
+            Difference { rms, largest, time, range: of(coarse).min(of(fine)), turning }
         };
         deviations.iter().zip(worst).enumerate().map(one).collect()
     }

@@ -21,6 +21,10 @@ const NO_RANGE: f64 = 1e-3;
 /// Errors below this share of the largest value, or of the nominal value, are within the tolerances of solvers.
 const SOLVED: f64 = 1e-9;
 
+/// Of differences above this share of the range, this share may come from what turns between communication points.
+const NOTICED: f64 = 0.01;
+const UNRESOLVED: f64 = 0.3;
+
 /// The range of an output with these bounds.
 pub(super) fn range(graph: &SystemGraph, output: usize, bounds: &Bounds) -> f64 {
     bounds.range().max(NO_RANGE * size(graph, output, bounds))
@@ -138,22 +142,35 @@ impl Signals {
     }
 }
 
+/// A run beside a shadow.
+pub(super) struct Compared {
+    /// The error of each output, the largest first.
+    pub(super) errors: Vec<SignalError>,
+    /// An output that changes too fast between communication points to be compared.
+    pub(super) unresolved: Option<usize>,
+}
+
 /// The error of each output of a run of this order by the differences between it and a shadow, the largest first.
 pub(super) fn differences(
     graph: &SystemGraph,
     (coarse, fine): (&Points, &Points),
     shadow: Shadow,
     order: u32,
-) -> Vec<SignalError> {
+) -> Compared {
     let range = |output: usize, bounds: &Bounds| range(graph, output, bounds);
     let found = Points::differences(coarse, fine, &range);
+    // What turns between its own points cannot be compared at those of another run.
+    let unresolved = (0..found.len()).filter(|output| graph.is_signal(*output)).find(|output| {
+        let Difference { rms, range, turning, .. } = found[*output];
+        rms > NOTICED * range && turning > UNRESOLVED * rms
+    });
     let one = |output: usize| {
-        let Difference { rms, largest, time, range } = found[output];
+        let Difference { rms, largest, time, range, .. } = found[output];
         let size = size(graph, output, &coarse.bounds(output));
         let relative = Band::of_shadow(share(rms, range, size), shadow, order);
         signal_error(graph, output, relative, (shadow.scale(order) * largest, time))
     };
-    sorted(graph, one)
+    Compared { errors: sorted(graph, one), unresolved }
 }
 
 /// An error relative to a range; nothing if it is no more than what solvers leave.
