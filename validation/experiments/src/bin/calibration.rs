@@ -28,7 +28,7 @@ const RUNS: usize = 3;
 /// A run has diverged if it leaves so many ranges of the truth.
 const DIVERGED: f64 = 10.0;
 
-const CLASSES: [(&str, fn(&mut SplitMix64, f64) -> Parts); 9] = [
+const CLASSES: [(&str, Class); 9] = [
     ("linear", linear),
     ("polynomial", polynomial),
     ("saturating", saturating),
@@ -42,6 +42,8 @@ const CLASSES: [(&str, fn(&mut SplitMix64, f64) -> Parts); 9] = [
 
 /// The equations of each subsystem, with input `u` and output `y`.
 type Parts = Vec<String>;
+/// A random system of a class, for runs of this step.
+type Class = fn(&mut SplitMix64, f64) -> Parts;
 
 /// A run beside the truth.
 struct Judged {
@@ -241,7 +243,7 @@ fn error(rows: &Trajectory, truth: &Trajectory) -> f64 {
 fn has_left(rows: &Trajectory, truth: &Trajectory) -> bool {
     (0..truth.width()).any(|column| {
         let centre = truth.column(column).sum::<f64>() / truth.rows.len() as f64;
-        rows.column(column).any(|y| !((y - centre).abs() <= DIVERGED * range(truth, column)))
+        rows.column(column).any(|y| y.is_nan() || (y - centre).abs() > DIVERGED * range(truth, column))
     })
 }
 
