@@ -14,6 +14,7 @@ mod variable;
 mod variables;
 mod xml;
 
+pub use crate::xml::{MAX_XML_ATTRIBUTES, MAX_XML_NODES, MAX_XML_SIZE};
 pub use model::{
     Alias, Attributes, BaseUnit, Causality, ClockAttributes, CoSimulation, DefaultExperiment, Dependency,
     DependencyKind, Description, Dimension, DisplayUnit, EnumerationItem, FmiVersion, Initial, Interface,
@@ -23,7 +24,7 @@ pub use model::{
 };
 pub use problem::{DescriptionError, Place, Problem, Warning};
 pub use variables::MAX_ARRAY_ELEMENTS;
-pub use xml::{MAX_WARNINGS, MAX_XML_ATTRIBUTES, MAX_XML_DEPTH, MAX_XML_NODES, MAX_XML_SIZE};
+pub use xml::{MAX_WARNINGS, MAX_XML_DEPTH};
 
 use crate::archive::Archive;
 use std::io::{Read, Seek};

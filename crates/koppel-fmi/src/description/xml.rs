@@ -1,20 +1,11 @@
-//! Reading XML with positions and limits.
-//!
-//! `roxmltree` parses without recursion and refuses document types, so neither nesting nor entities can exhaust memory.
-//! What remains is bounded here: the size of the file, the number of nodes, the depth (for our own recursion), and the
-//! attributes per element, which the parser compares pairwise.
+//! Elements of descriptions: attributes and children, and what is wrong with them.
 
 use super::problem::{DescriptionError, Place, Problem, Warning};
-use roxmltree::{Document, Node, ParsingOptions};
+use crate::xml::{self, Malformed, Refused};
+use roxmltree::{Document, Node};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-/// Largest XML file in bytes: 128 MiB.
-pub const MAX_XML_SIZE: usize = 128 << 20;
-/// Most XML nodes in a file.
-pub const MAX_XML_NODES: u32 = 8_000_000;
-/// Most attributes of an element.
-pub const MAX_XML_ATTRIBUTES: usize = 500;
 /// Deepest nesting of elements that are read.
 pub const MAX_XML_DEPTH: usize = 100;
 /// Most warnings that are kept.
@@ -42,68 +33,30 @@ impl Warnings {
 
 /// The text of an XML file.
 pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, warnings: &Warnings) -> Result<Cow<'a, str>> {
-    let top = |problem| DescriptionError { place: top_of(file), problem };
-    if bytes.len() > MAX_XML_SIZE {
-        return Err(top(Problem::TooLarge { size: bytes.len(), limit: MAX_XML_SIZE }));
+    let text = xml::Text::new(bytes).map_err(|refused| {
+        let problem = match refused {
+            Refused::TooLarge => Problem::TooLarge { size: bytes.len(), limit: xml::MAX_XML_SIZE },
+            Refused::Encoding(_) => Problem::Encoding,
+            Refused::TooManyAttributes => Problem::TooManyAttributes { limit: xml::MAX_XML_ATTRIBUTES },
+        };
+        DescriptionError { place: place(file, 1, 1), problem }
+    })?;
+    if text.is_latin1 {
+        warnings.push(|| Warning { place: place(file, 1, 1), problem: Problem::Latin1 });
     }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) if declares_latin1(bytes) => {
-            warnings.push(|| Warning { place: top_of(file), problem: Problem::Latin1 });
-            Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect())
-        }
-        Err(_) => return Err(top(Problem::Encoding)),
-    };
-    if has_too_many_attributes(text.as_bytes()) {
-        return Err(top(Problem::TooManyAttributes { limit: MAX_XML_ATTRIBUTES }));
-    }
-    Ok(text)
-}
-
-fn top_of(file: &str) -> Box<Place> {
-    Box::new(Place { file: file.into(), line: 1, column: 1, element: String::new() })
-}
-
-fn declares_latin1(bytes: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
-    let declaration = head.split("?>").next().unwrap_or_default();
-    ["iso-8859-1", "latin1", "latin-1", "windows-1252"].iter().any(|name| declaration.contains(name))
-}
-
-/// Counts what looks like an attribute from one `<` to the next: a cheap bound before the real parser sees the text.
-fn has_too_many_attributes(text: &[u8]) -> bool {
-    let mut count = 0;
-    for pair in text.windows(2) {
-        match pair {
-            [b'<', _] => count = 0,
-            [b'=', b'"' | b'\''] | [b'=', b' ' | b'\t' | b'\r' | b'\n'] => count += 1,
-            _ => {}
-        }
-        if count > MAX_XML_ATTRIBUTES {
-            return true;
-        }
-    }
-    false
+    Ok(text.text)
 }
 
 /// Parses the text.
 pub(super) fn parse<'a>(text: &'a str, file: &str) -> Result<Document<'a>> {
-    let options = ParsingOptions { nodes_limit: MAX_XML_NODES, ..ParsingOptions::default() };
-    Document::parse_with_options(text, options).map_err(|error| {
-        let at = error.pos();
-        let reason = error.to_string();
-        // What is missing at the end has no place of its own.
-        let (line, column) = if reason.contains(&at.to_string()) { (at.row, at.col) } else { end_of(text) };
-        let place = Place { file: file.into(), line, column, element: String::new() };
-        DescriptionError { place: Box::new(place), problem: Problem::Xml { reason } }
+    xml::parse(text).map_err(|Malformed { reason, line, column, .. }| DescriptionError {
+        place: place(file, line, column),
+        problem: Problem::Xml { reason },
     })
 }
 
-/// Line and column after the last character that is no blank.
-fn end_of(text: &str) -> (u32, u32) {
-    let text = text.trim_end();
-    let last = text.rsplit('\n').next().unwrap_or_default();
-    (text.matches('\n').count() as u32 + 1, last.chars().count() as u32 + 1)
+fn place(file: &str, line: u32, column: u32) -> Box<Place> {
+    Box::new(Place { file: file.into(), line, column, element: String::new() })
 }
 
 /// An element with all that is needed to complain about it.
@@ -230,12 +183,8 @@ impl XmlValue for f64 {
     const EXPECTED: &'static str = "a number";
 
     fn from_xml(text: &str) -> Option<f64> {
-        match text {
-            "INF" | "+INF" => Some(f64::INFINITY),
-            "-INF" => Some(f64::NEG_INFINITY),
-            "NaN" => Some(f64::NAN),
-            _ => text.parse().ok(),
-        }
+        // Beyond the standard's: `inf`, `nan`.
+        xml::read_number(text).or_else(|| text.parse().ok())
     }
 }
 
@@ -243,11 +192,7 @@ impl XmlValue for bool {
     const EXPECTED: &'static str = "true or false";
 
     fn from_xml(text: &str) -> Option<bool> {
-        match text {
-            "true" | "1" | "True" | "TRUE" => Some(true),
-            "false" | "0" | "False" | "FALSE" => Some(false),
-            _ => None,
-        }
+        xml::boolean(&text.to_ascii_lowercase())
     }
 }
 
@@ -255,7 +200,7 @@ impl XmlValue for Vec<u8> {
     const EXPECTED: &'static str = "pairs of hexadecimal digits";
 
     fn from_xml(text: &str) -> Option<Vec<u8>> {
-        crate::xml::hexadecimal(text)
+        xml::hexadecimal(text)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Types, dimensions, units, enumerations and transformations.
 
-use super::reader::{Child, Count, Namespace, Reader, child, child_of_two, double, integer, truth};
+use super::reader::{Child, Count, Namespace, Reader, child, child_of_two, integer};
 use crate::finding::Rule;
 use crate::model::{BaseType, ClockType, DataType, Dimension, Enumeration, Transformation, UnitDefinition};
 use koppel::unit::BASE;
+use koppel_fmi::xml::{boolean, read_number};
 use roxmltree::Node;
 
 /// Annotations close an element.
@@ -179,7 +180,9 @@ pub(super) fn transformation(r: &mut Reader, nodes: &[Node]) -> Option<Transform
             let offset = r.finite(node, "offset").unwrap_or(0.0);
             Transformation::Linear { factor, offset }
         }
-        "BooleanMappingTransformation" => Transformation::Boolean(table(r, node, "`true` or `false`", truth)),
+        "BooleanMappingTransformation" => {
+            Transformation::Boolean(table(r, node, "`true` or `false`", boolean))
+        }
         "IntegerMappingTransformation" => {
             Transformation::Integer(table(r, node, "a whole number", generic_integer))
         }
@@ -223,5 +226,5 @@ pub(crate) fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Ve
 
 /// A list of numbers.
 pub(crate) fn doubles(text: &str) -> Option<Vec<f64>> {
-    list(text, double)
+    list(text, read_number)
 }

@@ -5,12 +5,13 @@ use super::common::{
     transformation, type_children, units,
 };
 use super::document;
-use super::reader::{Child, Count, META, Namespace, Reader, SIGNATURE, child, integer, truth};
+use super::reader::{Child, Count, META, Namespace, Reader, SIGNATURE, child, integer};
 use crate::finding::{Report, Rule};
 use crate::model::{
     BaseType, DictionaryEntry, Dimension, MappingEntry, Parameter, ParameterMapping, ParameterSet,
     SignalDictionary, Value,
 };
+use koppel_fmi::xml::boolean;
 use koppel_fmi::xml::hexadecimal;
 use roxmltree::Node;
 
@@ -123,7 +124,7 @@ pub(super) fn value(r: &mut Reader, node: Node, base: BaseType) -> Option<Value>
         BaseType::Boolean => {
             r.attributes(node, &["value"]);
             r.required(node, "value")?;
-            r.read(node, "value", "`true` or `false`", |t| list(t, truth)).map(Value::Boolean)
+            r.read(node, "value", "`true` or `false`", |t| list(t, boolean)).map(Value::Boolean)
         }
         BaseType::String => {
             r.attributes(node, &["value"]);

@@ -3,7 +3,7 @@
 use super::text::Source;
 use crate::finding::{Place, Position, Report, Rule, suggest};
 use crate::model::{Annotation, Version};
-use koppel_fmi::xml::Writer;
+use koppel_fmi::xml::{Writer, boolean, read_number};
 use roxmltree::Node;
 
 /// The namespaces of the standard.
@@ -274,15 +274,15 @@ impl Reader<'_> {
     }
 
     pub(crate) fn number(&mut self, node: Node, name: &str) -> Option<f64> {
-        self.read(node, name, "a number", double)
+        self.read(node, name, "a number", read_number)
     }
 
     pub(crate) fn finite(&mut self, node: Node, name: &str) -> Option<f64> {
-        self.read(node, name, "a finite number", |text| double(text).filter(|v| v.is_finite()))
+        self.read(node, name, "a finite number", |text| read_number(text).filter(|v| v.is_finite()))
     }
 
     pub(crate) fn boolean(&mut self, node: Node, name: &str) -> Option<bool> {
-        self.read(node, name, "`true` or `false`", truth)
+        self.read(node, name, "`true` or `false`", boolean)
     }
 
     /// The version attribute of a root; it decides what else may be used.
@@ -356,26 +356,6 @@ pub(crate) fn label(node: Node) -> String {
         }
     }
     tag.to_owned()
-}
-
-/// A number of XML schema: `INF` and `NaN` are written so and not otherwise.
-pub(crate) fn double(text: &str) -> Option<f64> {
-    match text.trim() {
-        "INF" | "+INF" => Some(f64::INFINITY),
-        "-INF" => Some(f64::NEG_INFINITY),
-        "NaN" => Some(f64::NAN),
-        other if other.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b)) => other.parse().ok(),
-        _ => None,
-    }
-}
-
-/// A boolean of XML schema.
-pub(crate) fn truth(text: &str) -> Option<bool> {
-    match text.trim() {
-        "true" | "1" => Some(true),
-        "false" | "0" => Some(false),
-        _ => None,
-    }
 }
 
 /// An integer of XML schema.

@@ -1,10 +1,9 @@
 //! From bytes to an XML tree with positions, repairing what a tolerant reader may repair.
 
 use crate::finding::{Place, Position, Report, Rule};
-use roxmltree::{Document, Error as XmlError, ParsingOptions};
+use koppel_fmi::xml::{self, Malformed, Refused, Text};
+use roxmltree::Document;
 
-/// Elements and attributes beyond this are no system structure.
-const MOST_NODES: u32 = 4_000_000;
 /// Deeper nesting is refused before the tree is built.
 const DEEPEST: usize = 400;
 const MOST_REPAIRS: usize = 32;
@@ -22,13 +21,27 @@ impl Source {
     /// Reads UTF-8 and declares prefixes that are used without declaration (each is reported).
     pub(crate) fn new(bytes: &[u8], file: &str, report: &mut Report) -> Option<Source> {
         let place = Place::new(file, Position::default(), "");
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            let valid = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
-            report.fault(&place, Rule::Encoding, format!("byte {valid} is not UTF-8"));
-            return None;
+        let Text { text, is_latin1 } = match Text::new(bytes) {
+            Ok(text) => text,
+            Err(refused) => {
+                let (rule, message) = match refused {
+                    Refused::Encoding(byte) => (Rule::Encoding, format!("byte {byte} is not UTF-8")),
+                    Refused::TooLarge => {
+                        (Rule::Xml, format!("the file has more than {} bytes", xml::MAX_XML_SIZE))
+                    }
+                    Refused::TooManyAttributes => {
+                        let limit = xml::MAX_XML_ATTRIBUTES;
+                        (Rule::Xml, format!("an element has more than {limit} attributes"))
+                    }
+                };
+                report.fault(&place, rule, message);
+                return None;
+            }
         };
-        let text = text.to_owned();
+        if is_latin1 {
+            report.lapse(&place, Rule::Encoding, "the file declares Latin-1; the standard asks for UTF-8");
+        }
+        let text = text.into_owned();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut source = Source { text, inserted: None, lines };
         if nesting(&source.text) > DEEPEST {
@@ -40,7 +53,7 @@ impl Source {
 
     /// The tree. `new` has seen that it parses.
     pub(crate) fn tree(&self) -> Option<Document<'_>> {
-        Document::parse_with_options(&self.text, options()).ok()
+        xml::parse(&self.text).ok()
     }
 
     /// Line and column of a byte of the parsed text.
@@ -77,15 +90,14 @@ impl Source {
 
     fn declare_prefixes(&mut self, file: &str, report: &mut Report) -> bool {
         for _ in 0..MOST_REPAIRS {
-            let error = match Document::parse_with_options(&self.text, options()) {
+            let Malformed { reason, line, column, undeclared } = match xml::parse(&self.text) {
                 Ok(_) => return true,
-                Err(error) => error,
+                Err(malformed) => malformed,
             };
-            let pos = error.pos();
-            let at = self.unshift(pos.row, pos.col);
-            if let XmlError::UnknownNamespace(prefix, _) = &error
+            let at = self.unshift(line, column);
+            if let Some(prefix) = undeclared
                 && let Some(end) = root_name_end(&self.text)
-                && plain(prefix)
+                && plain(&prefix)
             {
                 let place = Place::new(file, at, prefix.clone());
                 let message = format!(
@@ -98,8 +110,7 @@ impl Source {
                 self.inserted = Some((end, length));
                 continue;
             }
-            let words = error.to_string();
-            let words = words.rsplit_once(" at ").map_or(words.as_str(), |(words, _)| words);
+            let words = reason.rsplit_once(" at ").map_or(reason.as_str(), |(words, _)| words);
             report.fault(&Place::new(file, at, ""), Rule::Xml, words);
             return false;
         }
@@ -122,10 +133,6 @@ impl Source {
         }
         Position { line: row, column: column.saturating_sub(length as u32).max(insert_column) }
     }
-}
-
-fn options<'a>() -> ParsingOptions<'a> {
-    ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() }
 }
 
 fn plain(prefix: &str) -> bool {

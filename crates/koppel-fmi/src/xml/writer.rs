@@ -1,4 +1,4 @@
-//! Writing XML: elements and attributes, indented; and values as XML schema has them.
+//! Writing XML: elements and attributes, indented.
 
 use std::fmt::{Display, Write};
 
@@ -115,26 +115,6 @@ impl Writer {
     }
 }
 
-/// A number of XML schema that reads back as the same bits.
-pub fn number(value: f64) -> String {
-    match value {
-        value if value.is_nan() => "NaN".into(),
-        f64::INFINITY => "INF".into(),
-        f64::NEG_INFINITY => "-INF".into(),
-        value => format!("{value:?}"),
-    }
-}
-
-/// The bytes that pairs of hexadecimal digits stand for.
-pub fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |pair: &[u8]| match *pair {
-        [high, low] => Some((digit(high)? * 16 + digit(low)?) as u8),
-        _ => None,
-    };
-    text.trim().as_bytes().chunks(2).map(byte).collect()
-}
-
 fn escape_attribute(text: &str) -> String {
     escape_text(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
 }
@@ -158,15 +138,8 @@ mod tests {
             "\n<a n=\"x &lt; &quot;y&quot; &amp; z&#10;\">\n  <b yes=\"true\"/>\n  <c><d/></c>\n</a>\n";
         let text = writer.finish().unwrap();
         assert!(text.ends_with(expected), "{text}");
-        assert_eq!(number(1e-7), "1e-7");
         let mut writer = Writer::default();
         writer.open("a").attribute("n", '\0');
         assert_eq!(writer.finish(), Err("\0".into()));
-    }
-
-    #[test]
-    fn bytes_are_pairs_of_digits_without_signs() {
-        assert_eq!(hexadecimal(" 00fF "), Some(vec![0, 255]));
-        assert_eq!([hexadecimal("+f"), hexadecimal("0"), hexadecimal("0g")], [None, None, None]);
     }
 }
