@@ -3,8 +3,9 @@
 use crate::command::{Result, cargo, check_names, output, replace_block};
 
 /// Package and benchmark, whose block in the file has the same name.
-const BENCHES: [(&str, &str); 6] = [
+const BENCHES: [(&str, &str); 7] = [
     ("koppel", "engine"),
+    ("koppel", "equations"),
     ("koppel", "certificate"),
     ("koppel", "prestep"),
     ("koppel", "vfps"),

@@ -8,3 +8,4 @@ mod events;
 mod mistakes;
 mod references;
 mod size;
+mod texts;

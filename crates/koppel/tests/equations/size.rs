@@ -2,29 +2,9 @@
 
 use koppel::equations::{Equations, Source};
 use koppel::system::Ode;
-use std::fmt::Write;
 
 use crate::references::compiled;
-
-/// A chain of masses, each with a state of its own and intermediate variables in no order.
-pub(crate) fn chain(count: usize) -> String {
-    let mut text = String::from("parameter c = 100, d = 1, m = 2\ninput F\noutput x1\n");
-    for k in (1..=count).rev() {
-        let (before, after) = (k.saturating_sub(1), k + 1);
-        let left = if k == 1 { "F".to_owned() } else { format!("f{before}") };
-        let right = if k == count {
-            "c * x + d * v".replace('x', &format!("x{k}")).replace('v', &format!("v{k}"))
-        } else {
-            format!("f{k}")
-        };
-        writeln!(text, "der(v{k}) = ({left} - {right}) / m").unwrap();
-        writeln!(text, "der(x{k}) = v{k}").unwrap();
-        if k < count {
-            writeln!(text, "f{k} = c * (x{k} - x{after}) + d * (v{k} - v{after})").unwrap();
-        }
-    }
-    text
-}
+use crate::texts::chain;
 
 /// The work grows with the text: operations are those of the equations, each once.
 #[test]
@@ -58,19 +38,4 @@ fn nesting_has_a_limit_and_long_sums_have_none() {
     let mut y = [0.0];
     compiled(&long).output(0.0, &[], &[1.0], &mut y);
     assert_eq!(y[0], 20_001.0);
-}
-
-/// Run by hand: cargo test --release -p koppel --test equations -- --ignored --nocapture
-#[test]
-#[ignore = "a measurement"]
-fn seconds_for_ten_thousand_equations() {
-    let text = chain(3334);
-    let begin = std::time::Instant::now();
-    let model = compiled(&text);
-    let compiled = begin.elapsed();
-    assert_eq!(model.states(), 6668);
-    #[expect(clippy::print_stdout, reason = "a measurement")]
-    {
-        println!("{} equations: {compiled:?}", 3 * 3334 - 1);
-    }
 }
