@@ -107,7 +107,7 @@ fn check_numbers(arguments: &CheckArguments) -> Result<()> {
     }
     if let Some(percent) = arguments.vary.filter(|percent| !(*percent > 0.0 && *percent < 100.0)) {
         let message = format!("--vary {percent} is not a valid variation");
-        return Err(Failure::words(message, "give a percentage between 0 and 100, such as 20"));
+        return Err(Failure::words(message, "give a percentage above 0 and below 100, such as 20"));
     }
     Ok(())
 }

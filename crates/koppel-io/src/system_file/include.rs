@@ -103,13 +103,14 @@ impl Item {
         tree.shift(start.cast_signed());
         tree.fields("an included file", &KEYS)?.checked()?;
         let own = place.parent().map(Path::to_path_buf).unwrap_or_default();
+        // What this file includes is looked for beside it, and rebased by itself.
+        if own != document.folder {
+            rebase(&mut tree, &relative(&own, &document.folder));
+        }
         path.push(whole);
         let inner = join_below(document, &mut tree, &own, path);
         path.pop();
         inner?;
-        if own != document.folder {
-            rebase(&mut tree, &relative(&own, &document.folder));
-        }
         self.give_parameters(&mut tree)?;
         if let Some(name) = &self.name {
             definitions::resolve(document, &mut tree)?;
@@ -168,7 +169,7 @@ fn relative(folder: &Path, from: &Path) -> PathBuf {
 fn rebase(node: &mut Node, folder: &Path) {
     match &mut node.value {
         Value::Table(entries) => {
-            for entry in entries {
+            for entry in entries.iter_mut().filter(|entry| entry.name != "include") {
                 match &mut entry.node.value {
                     Value::Text(file) if FILES.contains(&entry.name.as_str()) => {
                         *file = folder.join(&file).display().to_string();

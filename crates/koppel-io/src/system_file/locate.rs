@@ -143,7 +143,7 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
             end_of_wire(nodes, "from", name).or_else(|| first(name))
         }
         Engine::WrongPort { name, .. } => end_of_wire(nodes, "to", name).or_else(|| first(name)),
-        Engine::Unit { place, .. } => first(place),
+        Engine::Unit { place, .. } => first(place).or_else(|| first(place.split('`').nth(1)?)),
         Engine::External { input, .. } => first(input),
         Engine::Expression { text, .. } => first(text),
         Engine::Unsupported { what, .. } => first(what.name()?),

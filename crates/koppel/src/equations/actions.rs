@@ -7,7 +7,7 @@ use super::map::Map;
 use super::names::Names;
 use super::program::{Program, Sizes};
 use crate::expression::Binary;
-use crate::system::{Moment, NO_TIME, OdeEvents};
+use crate::system::{Moment, NO_TIME, OdeEvents, States};
 use std::sync::Arc;
 
 /// All that `when` does.
@@ -218,8 +218,15 @@ impl OdeEvents for Actions {
         (0..self.rhythms.len() / 2).map(next).filter(|instant| *instant > time).min_by(f64::total_cmp)
     }
 
-    fn act(&self, moment: Moment, x: &[f64], u: &[f64], held: &mut [f64], next: &mut [f64]) -> Option<usize> {
-        self.conditions.run(moment.time, x, u);
+    fn act(
+        &self,
+        moment: Moment,
+        States { x, seen }: States<'_>,
+        u: &[f64],
+        held: &mut [f64],
+        next: &mut [f64],
+    ) -> Option<usize> {
+        self.conditions.run(moment.seen_at, seen, u);
         let mut first = None;
         for (index, action) in self.list.iter().enumerate() {
             let acts = match action.when {

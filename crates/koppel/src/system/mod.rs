@@ -44,7 +44,7 @@ pub(crate) use linear_part::{driven_system, linear_system, uncut};
 pub(crate) use merged::{Merged, with_ideal_wire};
 pub use message::{Message, MessageKind, MessagePort};
 pub use monolith::{monolith, monolithic_matrices};
-pub use ode_events::{Moment, OdeEvents};
+pub use ode_events::{Moment, OdeEvents, States};
 pub(crate) use ode_model::NO_TIME;
 pub use ode_model::{Ode, OdeModel, OdeSlopes};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};

@@ -10,7 +10,7 @@
 
 use super::feedthrough::{Component, evaluation_order};
 use super::graph::SystemGraph;
-use super::ode_events::{Moment, OdeEvents};
+use super::ode_events::{Moment, OdeEvents, States};
 use super::ode_model::{NO_TIME, Ode};
 use super::ports::{Ports, Variable};
 use crate::error::{Error, Result};
@@ -256,7 +256,14 @@ impl OdeEvents for Monolith {
         of_parts.chain(of_programs).min_by(f64::total_cmp)
     }
 
-    fn act(&self, moment: Moment, x: &[f64], w: &[f64], held: &mut [f64], next: &mut [f64]) -> Option<usize> {
+    fn act(
+        &self,
+        moment: Moment,
+        States { x, seen }: States<'_>,
+        w: &[f64],
+        held: &mut [f64],
+        next: &mut [f64],
+    ) -> Option<usize> {
         let mut buffers = self.buffers.borrow_mut();
         self.close(moment.time, x, w, &mut buffers);
         let (mut first_action, mut first_state, mut found) = (0, 0, None);
@@ -266,7 +273,8 @@ impl OdeEvents for Monolith {
             let own_next = &mut next[first_state..][..n];
             if let Some(events) = part.events() {
                 let held = &mut held[first_action..][..events.actions()];
-                let acted = events.act(moment, own, inputs, held, own_next);
+                let states = States { x: own, seen: &seen[first_state..][..n] };
+                let acted = events.act(moment, states, inputs, held, own_next);
                 found = found.or(acted.map(|action| first_action + action));
                 first_action += events.actions();
             } else if let Some(period) = part.period() {

@@ -38,8 +38,16 @@ pub trait OdeEvents {
     fn next_instant(&self, time: f64) -> Option<f64>;
 
     /// Carries out what is due under `x` and `u`, and writes the states after it over those in `next`; the number of the first
-    /// action. `held` has for each action whether its condition held before, 1 or 0, or NaN at the start of the run.
-    fn act(&self, moment: Moment, x: &[f64], u: &[f64], held: &mut [f64], next: &mut [f64]) -> Option<usize>;
+    /// action. Conditions are those of the states `seen`. `held` has for each action whether its condition held before, 1 or 0, or
+    /// NaN at the start of the run.
+    fn act(
+        &self,
+        moment: Moment,
+        states: States<'_>,
+        u: &[f64],
+        held: &mut [f64],
+        next: &mut [f64],
+    ) -> Option<usize>;
 
     /// An action in words.
     fn action(&self, index: usize) -> String;
@@ -50,8 +58,19 @@ pub trait OdeEvents {
 pub struct Moment {
     /// In s.
     pub time: f64,
+    /// When conditions are evaluated: `time`, or a moment later.
+    pub seen_at: f64,
     /// Those that act at instants are asked, too.
     pub by_clock: bool,
+}
+
+/// The states actions are asked under.
+#[derive(Clone, Copy, Debug)]
+pub struct States<'a> {
+    /// Those that actions compute with.
+    pub x: &'a [f64],
+    /// Those whose conditions count: `x`, or where it is going a moment later.
+    pub seen: &'a [f64],
 }
 
 /// Most events within one part of a step.
@@ -60,6 +79,8 @@ const MOST_EVENTS: u32 = 100_000;
 const MOST_ROUNDS: u32 = 100;
 /// How often an action may follow itself at once.
 const MOST_REPEATED: f64 = 3.0;
+/// How far ahead conditions are evaluated for importers, in s and per time.
+const AHEAD: f64 = 1e-9;
 /// What is at once, per time.
 const AT_ONCE: f64 = 1e5 * f64::EPSILON;
 
@@ -181,27 +202,34 @@ impl OdeModel {
     }
 
     /// Carries out the actions that are due under the inputs as they are; true if there were any. For importers that integrate by
-    /// themselves.
+    /// themselves: their root finders may stop where an indicator is zero, or just short of it. So conditions are those of a
+    /// moment later.
     pub fn act_now(&mut self, by_clock: bool) -> Result<bool> {
-        self.occur_within(0.0, by_clock)
+        self.occur_within(0.0, by_clock, AHEAD * self.time.abs().max(1.0))
     }
 
     /// Carries out the actions that are due, until there are none.
     fn occur(&mut self, piece: Piece<'_>, size: f64, by_clock: bool) -> Result<()> {
         piece.values(self.time - piece.start, &mut self.u);
-        self.occur_within(size, by_clock).map(|_| ())
+        self.occur_within(size, by_clock, 0.0).map(|_| ())
     }
 
-    /// The same in a step of this size; true if there were any.
-    fn occur_within(&mut self, size: f64, by_clock: bool) -> Result<bool> {
+    /// The same in a step of this size, with conditions evaluated `ahead` of time; true if there were any.
+    fn occur_within(&mut self, size: f64, by_clock: bool, ahead: f64) -> Result<bool> {
         let watched = self.watched();
+        let mut later = if ahead > 0.0 { vec![0.0; self.x.len()] } else { Vec::new() };
         let OdeModel { ode, drive, x, u, next, time, .. } = self;
         let (Some(events), Some(drive)) = (ode.events(), drive) else { return Ok(false) };
         let mut first = None;
         for round in 0.. {
             next.copy_from_slice(x);
-            let moment = Moment { time: *time, by_clock: by_clock && round == 0 };
-            let Some(action) = events.act(moment, x, u, &mut drive.memory[..drive.actions], next) else {
+            if ahead > 0.0 {
+                ode.derivative(*time, x, u, &mut later);
+                later.iter_mut().zip(x.iter()).for_each(|(later, x)| *later = x + ahead * *later);
+            }
+            let moment = Moment { time: *time, seen_at: *time + ahead, by_clock: by_clock && round == 0 };
+            let states = States { x, seen: if ahead > 0.0 { &later } else { x } };
+            let Some(action) = events.act(moment, states, u, &mut drive.memory[..drive.actions], next) else {
                 break;
             };
             x.copy_from_slice(next);

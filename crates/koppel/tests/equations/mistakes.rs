@@ -167,6 +167,8 @@ fn what_stands_beside_the_text_has_its_place_too() {
         "map `f`: `x` does not grow: 1 comes after 2 (points 3 and 2) | Map f",
         "map `f`: it has a hole at x = 2 | Map f",
         "unknown name `missing` | Parameter s",
+        "parameter `r` is used by no equation | Parameter r",
+        "parameter `s` is used by no equation | Parameter s",
     ];
     assert_eq!(found, expected);
 }

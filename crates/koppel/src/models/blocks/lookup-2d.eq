@@ -1,4 +1,4 @@
-# Lookup table of two arguments, with your own points: tables = { f = { x = [..], y = [..], z = [[..], ..] } }
+# Lookup table of two arguments, with your own points: tables = { f = { x = .., y = .., z = .. } }
 input u1 "first argument", u2 "second argument"
 output y "value of the table `f`"
 
