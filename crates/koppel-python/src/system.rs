@@ -51,7 +51,7 @@ pub(crate) fn load(
 
 impl System {
     /// The system, whose FMUs talk to Python's `logging` from now on.
-    fn heard(&self, py: Python<'_>) -> PyResult<Session> {
+    fn session_with_logging(&self, py: Python<'_>) -> PyResult<Session> {
         let mut session = self.session.clone();
         session.fmus.log = Some(fmus::log(py)?);
         Ok(session)
@@ -111,7 +111,7 @@ impl System {
             }
         };
         let mut look = Look { progress, last: Instant::now(), raised: None };
-        let mut session = self.heard(py)?;
+        let mut session = self.session_with_logging(py)?;
         let start = RunOptions {
             is_certified: certificate,
             confirm,
@@ -147,7 +147,7 @@ impl System {
         if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
             return Err(PyValueError::new_err("vary: give a fraction between 0 and 1, such as 0.2"));
         }
-        let mut session = self.heard(py)?;
+        let mut session = self.session_with_logging(py)?;
         let (mut remarks, reported) = (Vec::new(), Mutex::new(Vec::new()));
         let look = || -> koppel_session::Result<Forecast> {
             let tell = |kind: Kind, remark: &Remark| {
@@ -182,7 +182,7 @@ impl System {
     }
 }
 
-struct Ran {
+struct RunResult {
     rows: Columns,
     names: Vec<(String, Option<String>)>,
     certificate: Option<Certificate>,
@@ -195,7 +195,7 @@ fn run(
     start: RunOptions<'_>,
     remarks: &Mutex<Vec<Remark>>,
     look: &mut Look,
-) -> koppel_session::Result<Ran> {
+) -> koppel_session::Result<RunResult> {
     let tell = |kind: Kind, remark: &Remark| {
         if kind == Kind::Warning {
             remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
@@ -212,7 +212,7 @@ fn run(
     let outcome = Outcome::from(&ending);
     let certificate = prepared.certificate(outcome, &mut |_| look.at(1.0) != Flow::Stop);
     let failure = ending.err();
-    Ok(Ran { rows, names, certificate, statistics: prepared.run.statistics(), failure })
+    Ok(RunResult { rows, names, certificate, statistics: prepared.run.statistics(), failure })
 }
 
 /// Looks after signals and progress, which need the interpreter, now and then.

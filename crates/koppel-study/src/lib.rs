@@ -29,7 +29,7 @@ pub mod settings;
 
 pub use collect::Collection;
 pub use error::{Error, Result};
-pub use execute::{Casualties, Control, Moment, Options, Prepared, Progress, Shard, make, run, run_after};
+pub use execute::{Control, LostRuns, Moment, Options, Prepared, Progress, Shard, make, run, run_after};
 pub use jobs::{Scheduler, job_file};
 pub use log::{Contents, Header, LOG, Row, read};
 pub use merge::{Merged, merge};

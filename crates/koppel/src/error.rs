@@ -206,14 +206,14 @@ pub enum LastInputs {
     NotFinite(String),
 }
 
-/// Inputs beyond this have grown: an unstable coupling is to blame, not what the subsystem makes of them.
-const GROWN: f64 = 1e9;
+/// Inputs beyond this diverge: an unstable coupling is to blame, not what the subsystem makes of them.
+const DIVERGING: f64 = 1e9;
 
 impl LastInputs {
     /// True if a subsystem should be able to handle them.
-    fn are_ordinary(&self) -> bool {
+    fn are_plausible(&self) -> bool {
         match self {
-            LastInputs::Finite(largest) => largest.as_ref().is_none_or(|(_, value)| value.abs() < GROWN),
+            LastInputs::Finite(largest) => largest.as_ref().is_none_or(|(_, value)| value.abs() < DIVERGING),
             LastInputs::NotFinite(_) | LastInputs::Unknown => false,
         }
     }
@@ -224,7 +224,7 @@ impl LastInputs {
             LastInputs::Finite(None) => ", though it has no inputs".into(),
             LastInputs::Finite(Some((name, value))) => {
                 let which =
-                    if self.are_ordinary() { "from finite inputs" } else { "from inputs that have grown" };
+                    if self.are_plausible() { "from finite inputs" } else { "from inputs that have grown" };
                 format!(", {which} (largest: `{name}` = {})", short(*value))
             }
             LastInputs::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
@@ -251,7 +251,7 @@ impl Error {
     /// What the user can do about it, when there is more to say than the message.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Error::BecameNonFinite { inputs, subsystem, .. } if inputs.are_ordinary() => Some(format!(
+            Error::BecameNonFinite { inputs, subsystem, .. } if inputs.are_plausible() => Some(format!(
                 "`{subsystem}` itself computed it: check its parameters, its start values and these inputs; if koppel solves it, use a smaller solver step"
             )),
             Error::BecameNonFinite { .. } => Some(

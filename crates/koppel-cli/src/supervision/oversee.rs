@@ -12,7 +12,7 @@ use koppel_fmi::isolate::Ending;
 use koppel_fmi::supervise::{Event, Supervisor, Whereabouts};
 use koppel_io::Error as Io;
 use koppel_io::results::{ResultWriter, Table, read_table};
-use koppel_study::Casualties;
+use koppel_study::LostRuns;
 
 use super::SUPERVISED;
 use super::request::{Answer, Done, Request};
@@ -119,7 +119,7 @@ struct Keeper {
     strays: u32,
     /// Runs of a study that have begun and not ended.
     under_way: BTreeSet<u64>,
-    casualties: Casualties,
+    casualties: LostRuns,
     /// The page of the run, to be written if it ends its process.
     promised: Option<Sketch>,
     /// Texts of a study that were printed on standard error.
@@ -200,14 +200,14 @@ impl Keeper {
                     self.results.take().map(ResultWriter::finish).transpose().map_err(Failure::Write)?;
             }
             Request::Promise(sketch) => self.promised = Some(*sketch),
-            Request::Casualties => done.casualties = self.casualties.clone(),
+            Request::LostRuns => done.casualties = self.casualties.clone(),
             Request::RunIsOver => {
                 interrupt::run_is_over();
                 self.promised = None;
             }
             Request::Print(text) => output::print(&text)?,
             // A process that goes on with the work of another has the same to say at its start.
-            Request::Say(text) if self.casualties != Casualties::default() && self.said.contains(&text) => {}
+            Request::Say(text) if self.casualties != LostRuns::default() && self.said.contains(&text) => {}
             Request::Say(text) => {
                 crate::failure::say(&text);
                 self.said.insert(text);

@@ -6,7 +6,7 @@ use std::path::Path;
 use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
 use koppel::system::Message;
 use koppel_io::results::{Finished, Metadata};
-use koppel_study::{Casualties, Moment};
+use koppel_study::{LostRuns, Moment};
 
 #[cfg(target_os = "linux")]
 use koppel_fmi::supervise::supervised;
@@ -76,10 +76,10 @@ pub(crate) fn is_asked() -> bool {
 }
 
 /// What earlier processes of this study came to: after a crash the supervisor starts another.
-pub(crate) fn casualties() -> Casualties {
-    match ask(&Request::Casualties) {
+pub(crate) fn casualties() -> LostRuns {
+    match ask(&Request::LostRuns) {
         Some(Ok(done)) => done.casualties,
-        _ => Casualties::default(),
+        _ => LostRuns::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use koppel::diagnostic::Diagnosis;
 use koppel_io::results::{Finished, Metadata};
-use koppel_study::Casualties;
+use koppel_study::LostRuns;
 use serde::{Deserialize, Serialize};
 
 use crate::output::Sketch;
@@ -25,7 +25,7 @@ pub(super) enum Request {
     /// The page that the supervisor writes if the run ends its process.
     Promise(Box<Sketch>),
     /// What earlier processes of a study came to.
-    Casualties,
+    LostRuns,
     /// Nothing is left that Ctrl-C could end in good order.
     RunIsOver,
     /// Text for standard output.
@@ -45,5 +45,5 @@ pub(super) struct Done {
     pub(super) rows: u64,
     pub(super) notes: Vec<String>,
     pub(super) finished: Option<Finished>,
-    pub(super) casualties: Casualties,
+    pub(super) casualties: LostRuns,
 }

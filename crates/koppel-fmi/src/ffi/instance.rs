@@ -99,7 +99,7 @@ pub(crate) struct Experiment {
 
 /// Whether calls reach an instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum InstanceStatus {
     Alive,
     /// They do, and are noted for another process.
     Noted,
@@ -114,7 +114,7 @@ pub(crate) struct Instance {
     pub(super) context: Owned<Context>,
     pub(super) log: Arc<Log>,
     pub(super) plain: Plain,
-    pub(super) life: Cell<Life>,
+    pub(super) life: Cell<InstanceStatus>,
 }
 
 /// Calls a function of the table and turns its status into a result.
@@ -182,7 +182,7 @@ impl Instance {
             context,
             log: with.log.clone(),
             plain: Plain::None,
-            life: Cell::new(if trace::is_on() { Life::Noted } else { Life::Alive }),
+            life: Cell::new(if trace::is_on() { InstanceStatus::Noted } else { InstanceStatus::Alive }),
         })
     }
 
@@ -218,7 +218,7 @@ impl Instance {
     /// Before a call.
     #[inline]
     pub(super) fn enter<F>(&self, function: &Function<F>) -> Result<(), CallError> {
-        if self.life.get() == Life::Dead {
+        if self.life.get() == InstanceStatus::Dead {
             return Err(CallError::Dead { call: function.name });
         }
         trace::enter(function.number, self.number());
@@ -236,7 +236,7 @@ impl Instance {
     #[cold]
     pub(super) fn failed(&self, call: &'static str, status: Status) -> CallError {
         if status == Status::Fatal {
-            self.life.set(Life::Dead);
+            self.life.set(InstanceStatus::Dead);
         }
         CallError::Status { call, status, messages: self.log.take() }
     }
@@ -350,7 +350,7 @@ impl Instance {
     /// Frees the instance; nothing can be called any more.
     pub(crate) fn free(&mut self) {
         self.plain = Plain::None;
-        if self.life.replace(Life::Dead) == Life::Dead {
+        if self.life.replace(InstanceStatus::Dead) == InstanceStatus::Dead {
             // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
             return;
         }

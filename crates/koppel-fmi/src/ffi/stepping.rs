@@ -1,6 +1,6 @@
 //! Steps of co-simulation, what an FMU asks inside them, and events.
 
-use super::instance::{Instance, Life, Version, call, restore_float_mode};
+use super::instance::{Instance, InstanceStatus, Version, call, restore_float_mode};
 use super::plain::PlainStep;
 use super::trace::Notes;
 use super::{CallError, CompletedStep, EventInfo, Interruption, StepCall, fmi2, fmi3};
@@ -97,9 +97,9 @@ impl Instance {
         results: &mut [f64],
     ) -> Result<(), Box<Interruption>> {
         match self.life.get() {
-            Life::Noted => self.plain_calls(step, values, results, Notes::of_step(self.number())),
-            Life::Alive => self.plain_calls(step, values, results, Notes::NONE),
-            Life::Dead => Err(self.dead()),
+            InstanceStatus::Noted => self.plain_calls(step, values, results, Notes::of_step(self.number())),
+            InstanceStatus::Alive => self.plain_calls(step, values, results, Notes::NONE),
+            InstanceStatus::Dead => Err(self.dead()),
         }
     }
 

@@ -45,13 +45,13 @@ pub struct Base {
     /// Texts, bytes and ticks.
     pub(super) mail: Mail,
     pub(super) clockwork: Clockwork,
-    making: Making,
+    making: Construction,
     only: Option<OnlyInstance>,
     is_plain: bool,
 }
 
 /// How instances are made.
-struct Making {
+struct Construction {
     library: Arc<Functions>,
     kind: Kind,
     /// Variables set inside steps, if there are intermediate updates.
@@ -82,7 +82,7 @@ impl Base {
         announce(0, &options.name, options.call_limit);
         let library = keeping_surroundings(|| fmu.library(interface))?;
         let only = fmu.take(interface)?;
-        let making = Making { library, kind, intermediate: intermediate.map(Into::into) };
+        let making = Construction { library, kind, intermediate: intermediate.map(Into::into) };
         let backend = making.instance(fmu, description, options)?;
         let base = Base {
             making,
@@ -366,7 +366,7 @@ fn keeping_surroundings<T>(call: impl FnOnce() -> T) -> T {
     done
 }
 
-impl Making {
+impl Construction {
     fn instance(&self, fmu: &Fmu, description: &Description, options: &Options) -> Result<Instance> {
         let folder = fmu.folder().join("resources");
         let resources = match description.fmi_version {

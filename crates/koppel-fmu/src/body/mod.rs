@@ -37,7 +37,7 @@ pub(crate) struct Ended {
 
 /// What an event has changed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Acted {
+pub(crate) struct EventEffect {
     /// Some states have new values.
     pub(crate) has_changed: bool,
     /// When the next one comes that is known before.
@@ -81,8 +81,8 @@ pub(crate) trait Body: Send {
     fn set_time(&mut self, _time: f64) {}
 
     /// Carries out what is due at an event while an importer solves the equations.
-    fn act(&mut self) -> Result<Acted> {
-        Ok(Acted::default())
+    fn act(&mut self) -> Result<EventEffect> {
+        Ok(EventEffect::default())
     }
 
     /// How everything follows one input or state at this instant; `Role::Local` stands for a state.

@@ -1,6 +1,6 @@
 //! One model with its solver.
 
-use super::{Acted, Body, BodyState, Column, Ended, distance, foreign_state, fourth_order};
+use super::{Body, BodyState, Column, Ended, EventEffect, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role};
 use crate::polynomial::Polynomial;
@@ -151,15 +151,15 @@ impl Body for ModelBody {
         self.model.set_time(time);
     }
 
-    fn act(&mut self) -> Result<Acted> {
+    fn act(&mut self) -> Result<EventEffect> {
         if self.model.ode().events().is_none() {
-            return Ok(Acted::default());
+            return Ok(EventEffect::default());
         }
         // An importer may come a little early.
         let is_due = self.due.is_some_and(|due| self.time >= due - AT_ONCE * due.abs().max(1.0));
         let has_changed = self.model.act_now(is_due)?;
         self.due = self.model.ode().events().and_then(|events| events.next_instant(self.time));
-        Ok(Acted { has_changed, next: self.due })
+        Ok(EventEffect { has_changed, next: self.due })
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {

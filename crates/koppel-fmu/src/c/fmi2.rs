@@ -3,7 +3,7 @@
 use super::log::{Log, Logger, Logger2};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, DISCARD, OK, Pointer, Refs, Text, call, functions, instantiate};
-use crate::body::Acted;
+use crate::body::EventEffect;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase};
 use std::ffi::{CString, c_int, c_void};
@@ -101,7 +101,7 @@ functions! {
 
     fmi2NewDiscreteStates(info: *mut EventInfo) c => {
         c.instance.expect(CALL, &[Phase::Event])?;
-        let Acted { has_changed, next } = c.instance.act()?;
+        let EventEffect { has_changed, next } = c.instance.act()?;
         put(info, EventInfo {
             new_discrete_states_needed: 0,
             terminate_simulation: 0,

@@ -4,7 +4,7 @@ use super::fmi2::none_of;
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, OK, Pointer, Refs, Text, call, functions, instantiate};
-use crate::body::Acted;
+use crate::body::EventEffect;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase};
 use crate::polynomial::NODES;
@@ -263,7 +263,7 @@ functions! {
         time: *mut f64
     ) c => {
         c.instance.expect(CALL, &[Phase::Event])?;
-        let Acted { has_changed, next } = c.instance.act()?;
+        let EventEffect { has_changed, next } = c.instance.act()?;
         for flag in [again, terminate, nominals] {
             put(flag, false);
         }

@@ -1,7 +1,7 @@
 //! Model exchange: states and their derivatives; and derivatives of everything, for both kinds.
 
 use super::{Instance, Phase};
-use crate::body::Acted;
+use crate::body::EventEffect;
 use crate::error::{Error, Result};
 use crate::interface::Role;
 
@@ -17,7 +17,7 @@ impl Instance {
     }
 
     /// What happens at an event: states that have changed, and when the next event comes that is known before.
-    pub(crate) fn act(&mut self) -> Result<Acted> {
+    pub(crate) fn act(&mut self) -> Result<EventEffect> {
         self.settle()?;
         let acted = self.body.act()?;
         self.needs_outputs |= acted.has_changed;

@@ -19,7 +19,7 @@ use koppel::system::Message;
 
 use super::files::Owner;
 use super::metadata::{Kind, Metadata};
-use super::whole::Whole;
+use super::whole::CompleteRows;
 use crate::{Error, Result};
 
 /// How a part file begins.
@@ -247,7 +247,7 @@ impl BlockSink {
     }
 
     /// Adds the first rows of a batch, at most as many as are missing in `copied`, where they are counted.
-    pub(super) fn copy(&mut self, batch: &mut Batch, rows: u64, copied: &mut Whole) -> io::Result<()> {
+    pub(super) fn copy(&mut self, batch: &mut Batch, rows: u64, copied: &mut CompleteRows) -> io::Result<()> {
         batch.truncate(usize::try_from(rows - copied.rows).unwrap_or(usize::MAX).min(batch.rows()));
         copied.rows += batch.rows() as u64;
         copied.last_time = batch.last_time().or(copied.last_time);
@@ -282,10 +282,10 @@ pub(super) fn metadata(path: &Path) -> Result<Metadata> {
 }
 
 /// Visits the complete blocks of rows and stops at the first that is not whole.
-pub(super) fn scan(path: &Path, mut visit: impl FnMut(&mut Batch) -> Result<()>) -> Result<Whole> {
+pub(super) fn scan(path: &Path, mut visit: impl FnMut(&mut Batch) -> Result<()>) -> Result<CompleteRows> {
     let (mut input, metadata) = open(path)?;
     let mut batch = Batch::new(&metadata);
-    let mut whole = Whole { bytes: input.position, ..Whole::default() };
+    let mut whole = CompleteRows { bytes: input.position, ..CompleteRows::default() };
     loop {
         match input.block().map_err(Error::io("read", path))? {
             Block::Whole(b'R', content) if batch.read(content).is_some() => {}

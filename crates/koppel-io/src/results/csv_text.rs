@@ -15,7 +15,7 @@ use koppel::system::Message;
 use super::files::Owner;
 use super::metadata::{Kind, Metadata};
 use super::table::Table;
-use super::whole::Whole;
+use super::whole::CompleteRows;
 use crate::{Error, Result};
 
 /// Text gathered before it is handed to the operating system, in bytes.
@@ -106,7 +106,7 @@ pub(super) fn scan(
     limit: u64,
     kinds: &[Kind],
     mut visit: impl FnMut(f64, &[f64], &[Message]) -> Result<()>,
-) -> Result<(Vec<String>, Whole)> {
+) -> Result<(Vec<String>, CompleteRows)> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let mut input = BufReader::with_capacity(BUFFER, file);
     let (header, bytes) = scan_row(&mut input, path)?;
@@ -114,7 +114,7 @@ pub(super) fn scan(
         return Err(Box::new(Error::NothingToRecover { path: path.into() }));
     }
     let names = header_names(&header, path)?;
-    let mut whole = Whole { bytes, ..Whole::default() };
+    let mut whole = CompleteRows { bytes, ..CompleteRows::default() };
     let mut row = Vec::with_capacity(names.len());
     let mut messages = Vec::new();
     while whole.rows < limit {

@@ -22,7 +22,7 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use super::blocks::{self, Batch, BlockSink, message};
 use super::metadata::{Kind, Metadata};
 use super::table::Table;
-use super::whole::Whole;
+use super::whole::CompleteRows;
 use crate::{Error, Result};
 
 /// Key of our metadata in a Parquet file.
@@ -149,7 +149,7 @@ fn write_group<'c>(
 }
 
 /// Turns the whole blocks of a part file into a Parquet file, which is complete on the disk afterwards.
-pub(super) fn convert(part: &Path, metadata: &Metadata, parquet: &Path) -> Result<Whole> {
+pub(super) fn convert(part: &Path, metadata: &Metadata, parquet: &Path) -> Result<CompleteRows> {
     let cell = |kind: Kind| match kind {
         Kind::Number => Cell::Number,
         Kind::Text => Cell::Text { is_optional: false },
@@ -188,7 +188,7 @@ pub(super) fn copy_parquet(
     rows: u64,
     metadata: &Metadata,
     sink: &mut BlockSink,
-) -> Result<Whole> {
+) -> Result<CompleteRows> {
     let file = open(path)?;
     let found: Vec<String> = fields(&file).iter().map(|field| field.name().to_owned()).collect();
     let kinds: Vec<Option<Kind>> = fields(&file).iter().map(|field| kind_of(field)).collect();
@@ -197,7 +197,7 @@ pub(super) fn copy_parquet(
         let expected = metadata.names();
         return Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }));
     }
-    let mut copied = Whole::default();
+    let mut copied = CompleteRows::default();
     for index in 0..file.num_row_groups() {
         let group = file.get_row_group(index).map_err(failure("read", path))?;
         let mut batch = read_group(path, &file, &*group)?;

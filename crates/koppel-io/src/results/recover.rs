@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, Format, result_of, sidecar_of, with_suffix};
 use super::resume::copy_start;
-use super::whole::Whole;
+use super::whole::CompleteRows;
 use super::writer::{Finished, ResultWriter, finish_csv};
 use super::{Column, Kind, Metadata, csv_text, csvw};
 #[cfg(feature = "parquet")]
@@ -87,7 +87,7 @@ fn default_output(named: &Path, format: Format) -> Result<PathBuf> {
 }
 
 /// Recovers to the format of the part file.
-fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
+fn recover_as(format: Format, part: &Path, out: &Path) -> Result<CompleteRows> {
     match format {
         Format::Csv => {
             let metadata = csv_metadata(part)?;
@@ -108,7 +108,7 @@ fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
 }
 
 /// Recovers to the other format, row by row.
-fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
+fn convert(format: Format, part: &Path, out: &Path) -> Result<CompleteRows> {
     match format {
         Format::Csv => {
             let metadata = csv_metadata(part)?;

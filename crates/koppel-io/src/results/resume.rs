@@ -13,7 +13,7 @@ use super::writer::Sink;
 use super::{
     blocks::{self, BlockSink},
     parquet_file,
-    whole::Whole,
+    whole::CompleteRows,
 };
 use crate::{Error, Result};
 
@@ -76,13 +76,13 @@ pub(super) fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Res
 
 /// Copies the first `rows` rows of a file of blocks into `sink`; what was copied.
 #[cfg(feature = "parquet")]
-fn copy_blocks(path: &Path, rows: u64, metadata: &Metadata, sink: &mut BlockSink) -> Result<Whole> {
+fn copy_blocks(path: &Path, rows: u64, metadata: &Metadata, sink: &mut BlockSink) -> Result<CompleteRows> {
     let old = blocks::metadata(path)?;
     let (expected, found) = (metadata.names(), old.names());
     if found != expected || old.message_kinds() != metadata.message_kinds() {
         return Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }));
     }
-    let mut copied = Whole::default();
+    let mut copied = CompleteRows::default();
     blocks::scan(path, |batch| {
         sink.copy(batch, rows, &mut copied).map_err(Error::io("write the part file of", path))
     })?;

@@ -2,7 +2,7 @@
 
 /// What is whole in a part file that may end anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Whole {
+pub(super) struct CompleteRows {
     /// Complete rows.
     pub(super) rows: u64,
     /// Time of the last complete row.

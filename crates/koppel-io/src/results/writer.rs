@@ -14,7 +14,7 @@ use super::files::{self, Format, part_of, sidecar_of};
 use super::metadata::Metadata;
 use super::resume::resume_csv;
 #[cfg(feature = "parquet")]
-use super::{blocks::BlockSink, parquet_file, resume::resume_parquet, whole::Whole};
+use super::{blocks::BlockSink, parquet_file, resume::resume_parquet, whole::CompleteRows};
 use crate::{Error, Result};
 
 /// Rows wait in memory no longer than this, as long as rows keep coming.
@@ -329,7 +329,7 @@ pub(super) fn finish_csv(part: &Path, path: &Path, metadata: &Metadata) -> Resul
 
 /// Makes a Parquet file of the whole blocks of a part file, which stays in place.
 #[cfg(feature = "parquet")]
-pub(super) fn finish_parquet(part: &Path, path: &Path, metadata: &Metadata) -> Result<Whole> {
+pub(super) fn finish_parquet(part: &Path, path: &Path, metadata: &Metadata) -> Result<CompleteRows> {
     let temporary = files::with_suffix(path, ".tmp");
     let whole = match parquet_file::convert(part, metadata, &temporary) {
         Ok(whole) => whole,

@@ -166,9 +166,9 @@ fn links(document: &mut DocumentMut) -> Vec<&mut dyn TableLike> {
 }
 
 /// A coupling that no text can say.
-struct Unsaid(&'static str);
+struct Inexpressible(&'static str);
 
-impl Unsaid {
+impl Inexpressible {
     fn at(self, path: &Path) -> Box<Error> {
         refused(
             path,
@@ -183,7 +183,7 @@ fn put_coupling(
     table: &mut dyn TableLike,
     old: Option<&CouplingConfig>,
     new: &CouplingConfig,
-) -> std::result::Result<(), Unsaid> {
+) -> std::result::Result<(), Inexpressible> {
     const KEY: &str = "coupling";
     if old == Some(new) && table.contains_key(KEY) {
         return Ok(());
@@ -200,7 +200,7 @@ fn put_coupling(
         return Ok(());
     }
     if ["learned", "models"].iter().any(|key| wanted.contains_key(*key)) {
-        return Err(Unsaid(new.name()));
+        return Err(Inexpressible(new.name()));
     }
     put(table, KEY, inline(&auto::brief(new)));
     Ok(())

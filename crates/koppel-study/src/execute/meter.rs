@@ -7,7 +7,7 @@ use koppel::record::Recorder;
 use koppel::signal::Bounds;
 
 use super::reference_signals::ReferenceSignals;
-use crate::settings::{Combine, Limit, Take};
+use crate::settings::{Combine, Limit, Statistic};
 
 /// What is known of a sequence of numbers.
 #[derive(Clone, Copy, Debug)]
@@ -43,19 +43,19 @@ impl Tally {
         (self.last, self.time) = (value, time);
     }
 
-    fn take(&self, take: Take) -> f64 {
+    fn take(&self, take: Statistic) -> f64 {
         if self.count == 0 {
             return f64::NAN;
         }
         let count = self.count as f64;
         match take {
-            Take::Final => self.last,
-            Take::Max => self.bounds.high,
-            Take::Min => self.bounds.low,
-            Take::Mean => self.sum / count,
-            Take::Rms => (self.squares / count).sqrt(),
-            Take::Range => self.bounds.high - self.bounds.low,
-            Take::Integral => self.integral,
+            Statistic::Final => self.last,
+            Statistic::Max => self.bounds.high,
+            Statistic::Min => self.bounds.low,
+            Statistic::Mean => self.sum / count,
+            Statistic::Rms => (self.squares / count).sqrt(),
+            Statistic::Range => self.bounds.high - self.bounds.low,
+            Statistic::Integral => self.integral,
         }
     }
 }
@@ -66,14 +66,14 @@ pub(super) enum Follow {
     Signal {
         of: Expression,
         signals: Vec<usize>,
-        take: Take,
+        take: Statistic,
     },
     /// `references` are the numbers of the signals in the reference, `owners` those of their subsystems.
     Error {
         signals: Vec<usize>,
         references: Vec<usize>,
         owners: Vec<usize>,
-        take: Take,
+        take: Statistic,
         is_relative: bool,
         combine: Combine,
     },
@@ -227,11 +227,11 @@ mod tests {
             tally.note(time, value);
         }
         let taken = |take| tally.take(take);
-        assert_eq!(taken(Take::Final), -1.0);
-        assert_eq!((taken(Take::Max), taken(Take::Min), taken(Take::Range)), (3.0, -1.0, 4.0));
-        assert_eq!(taken(Take::Mean), 1.0);
-        assert_eq!(taken(Take::Rms), (11.0_f64 / 3.0).sqrt());
-        assert_eq!(taken(Take::Integral), 2.0 + 2.0);
+        assert_eq!(taken(Statistic::Final), -1.0);
+        assert_eq!((taken(Statistic::Max), taken(Statistic::Min), taken(Statistic::Range)), (3.0, -1.0, 4.0));
+        assert_eq!(taken(Statistic::Mean), 1.0);
+        assert_eq!(taken(Statistic::Rms), (11.0_f64 / 3.0).sqrt());
+        assert_eq!(taken(Statistic::Integral), 2.0 + 2.0);
     }
 
     /// Two signals of one subsystem and one of another: ((0.1 + 0.3) / 2, 0.4) has the norm sqrt(0.04 + 0.16).

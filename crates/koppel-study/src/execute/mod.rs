@@ -99,7 +99,7 @@ const JUDGED: f64 = 2.0;
 
 /// What earlier processes that worked at a study came to: an FMU can take its process along.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Casualties {
+pub struct LostRuns {
     /// Runs that ended their process, with how: they count as failed.
     pub lost: Vec<(u64, String)>,
     /// Runs that were under way when a process ended: they are made first, one at a time.
@@ -126,7 +126,7 @@ pub fn run(
     options: Options,
     watch: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<(Header, Vec<Row>, Progress)> {
-    run_after(prepared, folder, options, &Casualties::default(), &|_, _| {}, watch)
+    run_after(prepared, folder, options, &LostRuns::default(), &|_, _| {}, watch)
 }
 
 /// The same after processes that did not come to their end; `observe` is called, from any thread, when a run begins and ends.
@@ -138,7 +138,7 @@ pub fn run_after(
     prepared: &Prepared,
     folder: &Path,
     options: Options,
-    casualties: &Casualties,
+    casualties: &LostRuns,
     observe: &(dyn Fn(u64, Moment) + Sync),
     watch: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<(Header, Vec<Row>, Progress)> {

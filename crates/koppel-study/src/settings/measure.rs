@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, Marks>;
 /// What is taken of a course over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Take {
+pub enum Statistic {
     Final,
     Max,
     Min,
@@ -81,9 +81,9 @@ impl Figure {
 #[expect(missing_docs, reason = "the fields are the keys of a measure")]
 pub enum Kind {
     /// A signal, or an expression of signals.
-    Signal { of: Expression, take: Take },
+    Signal { of: Expression, take: Statistic },
     /// The difference from the reference; no signals means all outputs.
-    Error { signals: Vec<String>, take: Take, is_relative: bool, combine: Combine },
+    Error { signals: Vec<String>, take: Statistic, is_relative: bool, combine: Combine },
     /// 1 if the run came to its end and these signals stayed within a limit, else 0; no signals means all outputs.
     Bounded { signals: Vec<String>, limit: Limit },
     /// 1 if the step matrix has all eigenvalues inside the unit circle, else 0.
@@ -125,14 +125,14 @@ impl Measure {
     }
 }
 
-const TAKES: [(&str, Take); 7] = [
-    ("final", Take::Final),
-    ("max", Take::Max),
-    ("min", Take::Min),
-    ("mean", Take::Mean),
-    ("rms", Take::Rms),
-    ("range", Take::Range),
-    ("integral", Take::Integral),
+const TAKES: [(&str, Statistic); 7] = [
+    ("final", Statistic::Final),
+    ("max", Statistic::Max),
+    ("min", Statistic::Min),
+    ("mean", Statistic::Mean),
+    ("rms", Statistic::Rms),
+    ("range", Statistic::Range),
+    ("integral", Statistic::Integral),
 ];
 const COMBINE: [(&str, Combine); 3] =
     [("norm", Combine::Norm), ("max", Combine::Max), ("mean", Combine::Mean)];
@@ -242,10 +242,10 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor], unsure: &[&str]) -
     let limit = limit.unwrap_or(Limit::Times(10.0));
     let (allowed, kind) = if fields.get("of").is_some() {
         let of = fields.read("of", |of| parse(of.text("of")?, of));
-        (&["of", "take"][..], of.map(|of| Kind::Signal { of, take: take.unwrap_or(Take::Final) }))
+        (&["of", "take"][..], of.map(|of| Kind::Signal { of, take: take.unwrap_or(Statistic::Final) }))
     } else if fields.get("error").is_some() {
         let signals = fields.read("error", |node| names(node, "error")).unwrap_or_default();
-        let take = take.unwrap_or(Take::Mean);
+        let take = take.unwrap_or(Statistic::Mean);
         (
             &["error", "take", "relative", "combine"][..],
             Some(Kind::Error { signals, take, is_relative, combine }),

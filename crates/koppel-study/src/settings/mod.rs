@@ -20,7 +20,7 @@ use koppel_session::Session;
 use serde::{Deserialize, Serialize};
 
 pub use factor::{Factor, Scale, Source, Value};
-pub use measure::{Combine, Figure, Kind as MeasureKind, Limit, Measure, Take};
+pub use measure::{Combine, Figure, Kind as MeasureKind, Limit, Measure, Statistic};
 pub use plan::{Plan, PlanKind};
 pub use reference::{Kind as ReferenceKind, Reference};
 

@@ -1,7 +1,7 @@
 //! Turns tokens into formulas in postfix order.
 
 use super::program::{Binary, FUNCTIONS, Function, Instruction, Ternary, Unary};
-use super::token::{Layout, Placed, Token, tokenize};
+use super::token::{Layout, PlacedToken, Token, tokenize};
 use super::{DEEPEST_NESTING, ExpressionError, STACK};
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub(crate) enum Functions {
 /// One function per level of precedence; each leaves one value on the stack.
 pub(crate) struct Parser<'a> {
     text: &'a str,
-    tokens: Vec<Placed>,
+    tokens: Vec<PlacedToken>,
     next: usize,
     nesting: usize,
     functions: Functions,
@@ -356,7 +356,7 @@ impl<'a> Parser<'a> {
 
     /// Takes the next token; the end stays.
     pub(crate) fn take(&mut self) -> (Token, Range<usize>) {
-        let Placed { token, span } = &self.tokens[self.next];
+        let PlacedToken { token, span } = &self.tokens[self.next];
         let taken = (token.clone(), span.clone());
         self.next = (self.next + 1).min(self.tokens.len() - 1);
         taken
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn unexpected(&self, what: &'static str) -> ExpressionError {
-        let Placed { token, span } = &self.tokens[self.next];
+        let PlacedToken { token, span } = &self.tokens[self.next];
         let found = match token {
             Token::Bad(error) => return (**error).clone(),
             Token::End => "the end".to_owned(),

@@ -43,7 +43,7 @@ pub(crate) enum Token {
 }
 
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedToken {
     pub(crate) token: Token,
     pub(crate) span: Range<usize>,
 }
@@ -57,15 +57,15 @@ pub(crate) enum Layout {
     Statements,
 }
 
-pub(crate) fn tokenize(text: &str, layout: Layout) -> Result<Vec<Placed>, ExpressionError> {
-    let mut tokens: Vec<Placed> = vec![];
+pub(crate) fn tokenize(text: &str, layout: Layout) -> Result<Vec<PlacedToken>, ExpressionError> {
+    let mut tokens: Vec<PlacedToken> = vec![];
     let (mut position, mut depth) = (0, 0_usize);
     let statements = layout == Layout::Statements;
     loop {
         position += skipped(&text[position..], layout);
         let rest = &text[position..];
         let Some(first) = rest.chars().next() else {
-            tokens.push(Placed { token: Token::End, span: position..position });
+            tokens.push(PlacedToken { token: Token::End, span: position..position });
             return Ok(tokens);
         };
         let (token, length) = match token(rest, position, first, layout) {
@@ -100,7 +100,7 @@ pub(crate) fn tokenize(text: &str, layout: Layout) -> Result<Vec<Placed>, Expres
             }
         }
         if !goes_on {
-            tokens.push(Placed { token, span });
+            tokens.push(PlacedToken { token, span });
         }
     }
 }
@@ -159,7 +159,7 @@ fn goes_on_with(token: &Token) -> bool {
     )
 }
 
-fn is_line_end(placed: &Placed, text: &str) -> bool {
+fn is_line_end(placed: &PlacedToken, text: &str) -> bool {
     placed.token == Token::Break && text[placed.span.clone()] == *"\n"
 }
 

@@ -65,20 +65,20 @@ fn stability(count: usize) {
 }
 
 /// Columns by name.
-struct Course {
+struct RunRecord {
     names: Vec<String>,
     table: Trajectory,
     /// False if it ended in numbers that are none; the rows before are kept.
     is_whole: bool,
 }
 
-impl Course {
-    fn new(system: System, config: &RunConfig) -> Course {
+impl RunRecord {
+    fn new(system: System, config: &RunConfig) -> RunRecord {
         let mut run = Run::new(system, config).unwrap();
         let mut table = Trajectory::default();
         let is_whole = run.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
         let names = run.columns().iter().map(|column| column.name.clone()).collect();
-        Course { names, table, is_whole }
+        RunRecord { names, table, is_whole }
     }
 
     fn column(&self, name: &str) -> Vec<f64> {
@@ -87,7 +87,7 @@ impl Course {
     }
 
     /// Chen et al. 2021, (15).
-    fn nrms(&self, reference: &Course, name: &str) -> f64 {
+    fn nrms(&self, reference: &RunRecord, name: &str) -> f64 {
         let (own, exact) = (self.column(name), reference.column(name));
         let (low, high) = exact.iter().fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(*y), h.max(*y)));
         let square: f64 = own.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum();
@@ -144,8 +144,8 @@ fn inaccurate(seeds: &[u64], coupling: &CouplingConfig, width: f64) -> [usize; 5
         }
         let config = RunConfig { coupling: coupling.clone(), threads: Parallel::Never, ..case.run.clone() };
         let plain = RunConfig { coupling: CouplingConfig::zoh(), ..config.clone() };
-        let exact = Course::new(case.reference().unwrap(), &plain);
-        let run = Course::new(case.system().unwrap(), &config);
+        let exact = RunRecord::new(case.reference().unwrap(), &plain);
+        let run = RunRecord::new(case.system().unwrap(), &config);
         if !run.is_whole {
             counts.iter_mut().for_each(|n| *n += 1);
             continue;
@@ -223,11 +223,11 @@ fn steered(case: &Case, place: &str) -> Vec<Curve> {
     curves
 }
 
-fn timed(system: impl Fn() -> System, config: &RunConfig) -> (Course, f64) {
+fn timed(system: impl Fn() -> System, config: &RunConfig) -> (RunRecord, f64) {
     let once = || {
         let system = system();
         let begin = processor_seconds();
-        (Course::new(system, config), processor_seconds() - begin)
+        (RunRecord::new(system, config), processor_seconds() - begin)
     };
     let (run, first) = once();
     (run, (0..4).map(|_| once().1).fold(first, f64::min))
@@ -239,7 +239,7 @@ fn processor_seconds() -> f64 {
     text.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
 }
 
-fn curve(name: &str, run: &Course) -> Curve {
+fn curve(name: &str, run: &RunRecord) -> Curve {
     let points = run.table.times.iter().copied().zip(run.column("steering.v"));
     Curve { name: name.into(), points: points.filter(|(_, v)| v.abs() < 0.1).collect() }
 }

@@ -14,7 +14,7 @@ pub(in crate::system_file) enum Refusal {
     /// A key that must be there.
     MissingKey(String),
     /// Another value than is wanted.
-    Wrong { found: Found, wanted: Wanted },
+    Wrong { found: Found, wanted: Expectation },
     /// Anything else, in words.
     Words(String),
 }
@@ -32,7 +32,7 @@ pub(in crate::system_file) enum Found {
 
 /// What is wanted in its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::system_file) enum Wanted {
+pub(in crate::system_file) enum Expectation {
     /// One of several names; which, as far as they are known.
     Name(Vec<&'static str>),
     /// In words.
@@ -54,13 +54,13 @@ impl Found {
     }
 }
 
-impl Wanted {
+impl Expectation {
     /// serde names what is expected by types of Rust; users know numbers and lists. What a type of koppel's says itself is meant for
     /// users.
     fn new(expected: &dyn Expected) -> Self {
         let own = expected.to_string();
         let words = match own.as_str() {
-            "string or map" | "variant identifier" => return Wanted::Name(Vec::new()),
+            "string or map" | "variant identifier" => return Expectation::Name(Vec::new()),
             "f64" | "f32" => "a number",
             "usize" => "a whole number",
             "u64" => "a whole number above zero",
@@ -73,7 +73,7 @@ impl Wanted {
             _ if own.starts_with("struct ") || own.starts_with("internally tagged ") => "a table",
             _ => own.as_str(),
         };
-        Wanted::Words(words.to_owned())
+        Expectation::Words(words.to_owned())
     }
 }
 
@@ -97,7 +97,7 @@ impl Error for Refusal {
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Refusal::Wrong { found: Found::new(unexpected), wanted: Wanted::new(expected) }
+        Refusal::Wrong { found: Found::new(unexpected), wanted: Expectation::new(expected) }
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use super::mistake::{Mark, Marks, Span};
 use super::tree::{Entry, Node, Value};
 pub(super) use fault::Refusal;
-use fault::{Found, Wanted};
+use fault::{Expectation, Found};
 
 /// Keys whose value names the thing itself.
 const TAGS: [&str; 3] = ["method", "kind", "identify"];
@@ -69,7 +69,7 @@ fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Fault> {
     reader::read::<T>(node).map_err(|refused| {
         let refused = search::culprit::<T>(node, refused);
         let mut refusal = refused.refusal;
-        if let Refusal::Wrong { wanted: Wanted::Name(known), .. } = &mut refusal
+        if let Refusal::Wrong { wanted: Expectation::Name(known), .. } = &mut refusal
             && known.is_empty()
         {
             *known = search::names::<T>(node, refused.node);
@@ -127,15 +127,15 @@ impl Fault {
 }
 
 /// Another value than is wanted.
-fn wrong(span: Span, place: &str, found: &Found, wanted: Wanted, is_date: bool) -> Mark {
+fn wrong(span: Span, place: &str, found: &Found, wanted: Expectation, is_date: bool) -> Mark {
     let wanted = match wanted {
-        Wanted::Name(known) if !known.is_empty() => {
+        Expectation::Name(known) if !known.is_empty() => {
             let names: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
             let (names, found) = (names.join(" or "), kind(found, is_date));
             return Mark::new(span, format!("{place} must be {names}, found {found}"));
         }
-        Wanted::Name(_) => "a name in quotes".to_owned(),
-        Wanted::Words(words) => words,
+        Expectation::Name(_) => "a name in quotes".to_owned(),
+        Expectation::Words(words) => words,
     };
     let found = match found {
         Found::Number(number) => {

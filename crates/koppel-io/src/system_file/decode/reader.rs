@@ -9,7 +9,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::fault::{Found, Refusal, Wanted};
+use super::fault::{Expectation, Found, Refusal};
 use crate::system_file::mistake::Span;
 use crate::system_file::tree::{Entry, Node, Value};
 
@@ -64,7 +64,7 @@ impl<'a> Reader<'a, '_> {
             Value::Float(number) => Found::Number(number.to_string()),
             Value::Date(text) => Found::Text(text.clone()),
         };
-        self.noted(Err(Refusal::Wrong { found, wanted: Wanted::Name(known.to_vec()) }), None)
+        self.noted(Err(Refusal::Wrong { found, wanted: Expectation::Name(known.to_vec()) }), None)
     }
 }
 

@@ -14,7 +14,7 @@ use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, 
 use super::super::mistake::Mark;
 use super::super::tree::{Entry, Node, Value};
 use super::super::{SystemSpec, resolved, subsystem};
-use super::types::{Element, Types, Wanted};
+use super::types::{Element, GivenValue, Types};
 use crate::{Error, Result};
 
 /// What was written.
@@ -110,7 +110,7 @@ impl Packing<'_> {
         let mut description =
             Description::open(&path).map_err(|error| Mark::new(node.span.clone(), error.to_string()))?;
         let values = entry.node.get("parameters").map_or(&[][..], Node::entries);
-        let values: Vec<(&Entry, Wanted)> = values
+        let values: Vec<(&Entry, GivenValue)> = values
             .iter()
             .map(|value| Ok((value, wanted(&value.node, &value.name)?)))
             .collect::<Marked<_>>()?;
@@ -236,22 +236,22 @@ impl Packing<'_> {
 }
 
 /// A number, true and false, a text, or a list of these.
-fn wanted(node: &Node, name: &str) -> Marked<Wanted> {
+fn wanted(node: &Node, name: &str) -> Marked<GivenValue> {
     let element = match &node.value {
         Value::List(list) => {
             let parts =
                 list.iter().map(|node| Ok(wanted(node, name)?.elements)).collect::<Marked<Vec<_>>>()?;
-            return Ok(Wanted { elements: parts.into_iter().flatten().collect(), is_list: true });
+            return Ok(GivenValue { elements: parts.into_iter().flatten().collect(), is_list: true });
         }
         Value::Text(text) => Element::Text(text.clone()),
         Value::Bool(value) => Element::Number(f64::from(u8::from(*value))),
         _ => Element::Number(node.number(name)?),
     };
-    Ok(Wanted { elements: vec![element], is_list: false })
+    Ok(GivenValue { elements: vec![element], is_list: false })
 }
 
 /// Arrays have the size that a structural parameter is given.
-fn resize(description: &mut Description, name: &str, wanted: &Wanted) {
+fn resize(description: &mut Description, name: &str, wanted: &GivenValue) {
     let Some(at) = description.find(name) else { return };
     let variable = &mut description.variables[at];
     if let (Causality::StructuralParameter, [Element::Number(size)]) =

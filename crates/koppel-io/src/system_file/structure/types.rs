@@ -21,7 +21,7 @@ pub(super) struct Types {
 }
 
 /// A value as the system file has it: one element, or a list; the rows of a matrix follow each other.
-pub(super) struct Wanted {
+pub(super) struct GivenValue {
     pub(super) elements: Vec<Element>,
     pub(super) is_list: bool,
 }
@@ -162,7 +162,7 @@ impl Types {
         &mut self,
         description: &Description,
         name: &str,
-        wanted: &Wanted,
+        wanted: &GivenValue,
     ) -> Result<Parameter, String> {
         let Some(at) = description.find(name) else {
             return Err(match name.split_once('[').filter(|(array, _)| description.find(array).is_some()) {
