@@ -4,8 +4,9 @@
 //! SystemSpec -> Session (checked against its FMUs) -> Session::start -> Run::run
 //! ```
 //!
-//! The command line, the Python package, each run of a study and an exported system all use [`Session`]: a rule of a run that holds in
-//! one of them holds in all. What is reported on the way goes to the caller as [`Remark`]s.
+//! The command line, the Python package and each run of a study all use [`Session`]: a rule of a run that holds in one of them holds in
+//! all. What is reported on the way goes to the caller as [`Remark`]s. An exported system is built by it, and judged when it is exported;
+//! inside the FMU the engine runs alone, without guard on the way, warnings and certificate.
 //!
 //! | file           | what                                                                  |
 //! | -------------- | --------------------------------------------------------------------- |

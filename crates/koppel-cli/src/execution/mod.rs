@@ -1,4 +1,15 @@
 //! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
+//!
+//! | file            | what                                                                                     |
+//! | --------------- | ---------------------------------------------------------------------------------------- |
+//! | `files.rs`      | the files of a run, checked before it begins; `size.rs`, results that grow too large     |
+//! | `recording.rs`  | where rows go                                                                            |
+//! | `watch.rs`      | what is examined between steps; `interrupt.rs`, Ctrl-C; `pace.rs`, real time             |
+//! | `progress.rs`   | the progress bar; `study_progress.rs`, of a study; `margin.rs`, a terminal with a margin |
+//! | `log.rs`        | messages of FMUs                                                                         |
+//! | `checkpoint.rs` | checkpoints; `sources.rs`, whether the files of the run are still the same               |
+//! | `cache.rs`      | what is known of FMUs from earlier runs                                                  |
+//! | `required.rs`   | `--require`; `clock.rs`, the date                                                        |
 
 mod cache;
 mod checkpoint;

@@ -14,6 +14,20 @@
 //!
 //! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
 //! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
+//!
+//! | file                           | what                                                                                                           |
+//! | ------------------------------ | -------------------------------------------------------------------------------------------------------------- |
+//! | `deferred.rs`                  | an FMU as a subsystem whose instance is made when it is first initialised; `identity.rs`, what is known before |
+//! | `base.rs`                      | what every kind of instance has; `binding.rs`, its calls by name; `options.rs`, how it is made and driven      |
+//! | `model_exchange/`              | model exchange: the equations of an FMU with koppel's solver                                                   |
+//! | `stepping.rs`                  | **one communication step**; `walking.rs`, one with clocks and events inside                                    |
+//! | `feed.rs`                      | inputs inside a step; `route.rs`, how they reach the FMU; `stairs.rs`, as constants                            |
+//! | `inside.rs`                    | outputs at the ends of the FMU's own steps                                                                     |
+//! | `events.rs`                    | event mode; `clocks.rs`, `clockwork.rs`, clocks; `messages.rs`, texts and bytes                                |
+//! | `start_values.rs`, `starts.rs` | start values: checked, then set; `read_back.rs`, whether the FMU kept them                                     |
+//! | `state.rs`                     | saved states; `memory.rs`, messages in them; `past.rs`, which of them may still be restored                    |
+//! | `linearization.rs`             | linear models: `matrices.rs`, from derivatives; `judging.rs`, whether these are right                          |
+//! | `ports.rs`                     | variables as ports; `terminals.rs`; `access.rs`, numbers in and out; `value.rs`, values of users               |
 
 mod access;
 mod base;

@@ -1,8 +1,27 @@
-//! How inputs are predicted over the coming step: one file per method.
+//! How inputs are predicted over the coming step: a file or a folder for each family of methods.
 //!
 //! A coupling sees numbers, never a subsystem. It writes the inputs of a subsystem just before that subsystem advances, so
 //! Gauss-Seidel needs no code here: if a source has already advanced, its newest arrival lies at the end of the step, and the same
 //! polynomial interpolates.
+//!
+//! | file                     | what                                                                                            |
+//! | ------------------------ | ----------------------------------------------------------------------------------------------- |
+//! | `hold.rs`                | zero-, first- and second-order hold                                                             |
+//! | `relaxed.rs`             | relaxed hold                                                                                    |
+//! | `anti_aliasing.rs`       | the mean of the finished step, held or extended                                                 |
+//! | `nepce.rs`               | NEPCE; `deferred.rs`, the deferred correction it shares with the corrector                      |
+//! | `prestep.rs`, `prestep/` | the model-based pre-step method; its settings, and learned models                               |
+//! | `corrector.rs`           | the model-based corrector                                                                       |
+//! | `hinf.rs`, `hinf/`       | compensators and smoothers from H-infinity synthesis (`crate::hinf`)                            |
+//! | `vfps.rs`, `vfps/`       | the velocity-form pre-step for black boxes                                                      |
+//! | `model_based/`           | what methods with models share: the closed loop of the models, the error equation               |
+//! | `learned_models.rs`      | models learned during the run; `phase.rs`, when they are trusted                                |
+//! | `mixed.rs`               | several methods in one run; `auto.rs`, a method that is still to be chosen                      |
+//! | `method.rs`              | **the list of methods**, `MethodInfo` and the trait `Method`; `harmonic.rs`, methods as filters |
+//! | `config.rs`              | [`CouplingConfig`], a method and its settings as plain data                                     |
+//! | `content.rs`, `table.rs` | settings as they are read and written; `content_error.rs`, mistakes in them                     |
+//! | `predicted.rs`           | the inputs of a step as polynomials                                                             |
+//! | `report.rs`              | what a method tells of itself; `review.rs`, of its models; `channel.rs`, as columns             |
 
 mod anti_aliasing;
 mod auto;

@@ -2,6 +2,18 @@
 //!
 //! One type, [`InterfaceModel`], whatever it comes from: exact matrices, derivatives of the equations, or a fit to what was
 //! seen. Couplings read models from [`Models`] and know nothing of subsystems.
+//!
+//! | file                 | what                                                                                                   |
+//! | -------------------- | ------------------------------------------------------------------------------------------------------ |
+//! | `interface_model.rs` | [`InterfaceModel`]; `models.rs`, those of all subsystems; `config.rs`, where they come from            |
+//! | `identifier.rs`      | a model learned during the run: `rls.rs`, least squares; `moesp.rs`, subspace identification           |
+//! | `realization.rs`     | a difference equation as a state-space model; `learned.rs`, learned models as plain data               |
+//! | `window.rs`          | the triangular factor of the newest data; `triangle.rs`, of any data                                   |
+//! | `quality.rs`         | how well a model predicted the last step; `excitation.rs`, whether the data determine it               |
+//! | `given.rs`           | a model given with the settings                                                                        |
+//! | `roll_back.rs`       | a linear model from trial steps of a black box that can roll back                                      |
+//! | `probe.rs`, `probe/` | probing: each subsystem excited alone before the run                                                   |
+//! | `node_model.rs`      | the model found by probing; `node_fit.rs`, its fit; `surrogate.rs`, a linear model from step responses |
 
 mod config;
 mod excitation;

@@ -10,7 +10,7 @@ use crate::signal::Clock;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who moves when.
+/// Who advances when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ScheduleConfig {
@@ -92,10 +92,10 @@ pub struct RunConfig {
     /// How the step adapts; not at all if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<AdaptiveConfig>,
-    /// Who moves when.
+    /// Who advances when.
     #[serde(default = "parallel")]
     pub schedule: ScheduleConfig,
-    /// Slow subsystems: moved every n-th step only, by n steps at once.
+    /// Slow subsystems: advanced every n-th step only, by n steps at once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub every: BTreeMap<String, u32>,
     /// How inputs are predicted.

@@ -10,7 +10,7 @@
 //! | `changes.rs`    | timed changes; `parts.rs`, steps that they split                                 |
 //! | `adaptive/`     | adaptive steps                                                                  |
 //! | `recording.rs`  | rows                                                                            |
-//! | `state.rs`      | [`RunState`]: roll-back, checkpoints; `layout.rs`, which of its numbers are values |
+//! | `state.rs`      | [`RunState`]: checkpoints, saved states; `layout.rs`, which of its numbers are values |
 //! | `statistics.rs` | counts and times of a run                                                       |
 
 mod adaptive;

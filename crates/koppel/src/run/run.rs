@@ -45,6 +45,11 @@ pub struct Run {
 
 impl Run {
     /// Takes one macro step; at the stop time, none.
+    ///
+    /// # Errors
+    ///
+    /// If a subsystem, the coupling or a loop fails. Subsystems may then stand at different times, although [`Run::time`] is still that of
+    /// the last communication point: after an error the run must be restored ([`Run::restore`]) before it advances again.
     pub fn advance(&mut self) -> Result<()> {
         self.advance_by(1)
     }
@@ -155,17 +160,17 @@ impl Run {
         self.parts.cut(&span, &self.network.needs, changes)
     }
 
-    /// Moves to `time`. A macro step that reaches beyond is cut there, as a timed change would cut it, and completed by the
+    /// Advances to `time`. A macro step that reaches beyond is cut there, as a timed change would cut it, and completed by the
     /// next call: at multiples of the communication step the numbers are those of [`Run::advance`].
     pub fn advance_to(&mut self, time: f64) -> Result<()> {
         let margin = self.margin();
         self.limit_steps(((time + margin - self.clock.time(0)) / self.clock.size()).max(0.0) as u64);
-        let mut moved = Ok(());
-        while moved.is_ok() && !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
-            moved = self.advance();
+        let mut advanced = Ok(());
+        while advanced.is_ok() && !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
+            advanced = self.advance();
         }
         self.limit_steps(u64::MAX);
-        moved?;
+        advanced?;
         let start = self.time();
         if self.is_done() || time - start <= margin {
             return Ok(());
@@ -228,7 +233,7 @@ impl Run {
         Ok(())
     }
 
-    /// How all outputs, in the order in which subsystems move, follow an open input at this instant, read fresh: by central
+    /// How all outputs, in the order in which subsystems advance, follow an open input at this instant, read fresh: by central
     /// differences of this size. The run is left as it was.
     pub fn slopes(&mut self, input: InputId, size: f64, slopes: &mut [f64]) -> Result<()> {
         let mut before = StateData::default();
@@ -332,7 +337,7 @@ impl Run {
         self.step_sizes().map_or(self.clock.size(), |sizes| sizes.largest)
     }
 
-    /// Whether all subsystems move in every macro step.
+    /// Whether all subsystems advance in every macro step.
     pub(crate) fn has_one_rate(&self) -> bool {
         !self.scheme.staged().is_multi_rate
     }
@@ -367,7 +372,7 @@ impl Run {
         &self.network.outputs()[self.network.graph.outputs_of(id)]
     }
 
-    /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
+    /// Present value of any variable of a subsystem, which is numbered in the order in which they advance.
     pub fn value(&mut self, id: SubsystemId, variable: VariableId) -> Result<f64> {
         let time = self.time();
         self.network.value(id, variable, time)
@@ -416,7 +421,7 @@ impl Run {
     }
 
     /// How well the coupling's model of each subsystem has predicted the last step (see
-    /// [`crate::coupling::Report::quality`]), in the order in which subsystems move.
+    /// [`crate::coupling::Report::quality`]), in the order in which subsystems advance.
     pub fn model_quality(&self) -> &[f64] {
         self.network.coupling.report().quality()
     }
@@ -487,7 +492,7 @@ impl Run {
         if tape.is_at_end() { Ok(()) } else { Err(foreign()) }
     }
 
-    /// Every subsystem must stand where it moves next.
+    /// Every subsystem must stand where it advances next.
     fn check_grid(&self) -> Result<()> {
         if self.is_done() || self.inside.is_some() {
             return Ok(());

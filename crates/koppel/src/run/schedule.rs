@@ -1,4 +1,4 @@
-//! Who moves when: stages in sequence, the members of a stage in parallel.
+//! Who advances when: stages in sequence, the members of a stage in parallel.
 
 use super::config::{Named, RunConfig, ScheduleConfig};
 use crate::coupling::{MethodInfo, methods};
@@ -15,14 +15,14 @@ use std::ops::Range;
 pub struct Schedule {
     /// In order of time.
     pub stages: Vec<Vec<SubsystemId>>,
-    /// Per subsystem: it moves every n-th step, by n steps.
+    /// Per subsystem: it advances every n-th step, by n steps.
     pub every: Vec<u32>,
     /// Stages that are repeated together: the loops of an iteration of steps.
     pub loops: Vec<Range<usize>>,
 }
 
 impl Schedule {
-    /// Resolves names and checks that every subsystem moves exactly once.
+    /// Resolves names and checks that every subsystem advances exactly once.
     pub fn new(config: &RunConfig, graph: &SystemGraph) -> Result<Self> {
         let is_repeated = config.iteration.as_ref().is_some_and(|i| i.kind == IterationKind::Step);
         let (stages, loops) = match is_repeated {
@@ -83,7 +83,7 @@ impl Schedule {
             .fold(1_u64, |all, n| (all / divisor(all, n)).saturating_mul(n))
     }
 
-    /// True if some subsystem moves less often than the others.
+    /// True if some subsystem advances less often than the others.
     pub fn is_multi_rate(&self) -> bool {
         self.every.iter().any(|n| *n > 1)
     }

@@ -1,4 +1,19 @@
 //! What is simulated: subsystems, their ports, and the wiring between them.
+//!
+//! | file               | what                                                                                                       |
+//! | ------------------ | ---------------------------------------------------------------------------------------------------------- |
+//! | `subsystem.rs`     | [`Subsystem`], the trait of every simulated model; `capabilities.rs`, what it can do                       |
+//! | `ports.rs`         | variables by name; `terminal.rs`, ports that belong together; `message.rs`, texts, bytes and ticks         |
+//! | `snapshot.rs`      | the saved state of a subsystem; `reinitialize.rs`, back to the start of the run without one                |
+//! | `ode_model.rs`     | an ordinary differential equation with a solver; `ode_events.rs`, `events.rs`, its events                  |
+//! | `linear_ode.rs`    | constant matrices as an equation; `exact.rs`, their exact solution; `linearization.rs`                     |
+//! | `builder.rs`       | [`SystemBuilder`]: subsystems and connections as the user gives them                                       |
+//! | `graph.rs`         | [`SystemGraph`], the wiring; `wiring.rs`, `transfer.rs`, from connections to wires; `bond.rs`, power bonds |
+//! | `feedthrough.rs`   | the order in which outputs are evaluated; `algebraic_loop.rs`, `tearing.rs`, loops and their cuts          |
+//! | `filtered.rs`      | a subsystem with filters behind its outputs; `filter.rs`, the filters                                      |
+//! | `linear_part.rs`   | a system of linear stand-ins; `merged.rs`, two of them as one                                              |
+//! | `monolith.rs`      | the whole system as one model: the reference solution                                                      |
+//! | `stale_reading.rs` | a subsystem that evaluates its outputs in a step only                                                      |
 
 mod algebraic_loop;
 mod bond;

@@ -16,7 +16,9 @@
 //! loop around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
 //! value in both, which never changes here. `predicted` and the times of arrivals are written after the last of these steps.
 //!
-//! Steps whose times are measured, and all steps once threads are used, are left to `staged.rs`. After a failure the state is as described there.
+//! Steps whose times are measured, and all steps once threads are used, are left to `staged.rs`. After a failure, subsystems, outputs and
+//! arrivals are as described there. `predicted` is not after [`Plain::held_steps`]: it has the inputs of the last completed step, not those
+//! of the failed one.
 
 use super::executor::next_timed;
 use super::scheme::Scheme;

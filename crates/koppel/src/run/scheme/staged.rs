@@ -1,26 +1,36 @@
 //! The macro step.
 //!
-//! [`Staged::advance`] takes the network from T^k to T^{k+1}. Every array belongs to one time level, which changes phase by phase;
-//! for a member of stage s that is due:
+//! [`Staged::advance`] takes the network from T^k to T^{k+1}. Its arrays change from one time level to the next, phase by phase; for a
+//! member of stage s that is due:
 //!
-//! | phase                | outputs           | arrivals from s    | predicted              | applied, read_with |
-//! | -------------------- | ----------------- | ------------------ | -------------------- | ------------------ |
-//! | (start)              | T^k               | T^k                | step before          | T^k                |
-//! | 1 `prepare`          | T^k               | T^k                | step before          | T^k                |
-//! | 2 `predict`          | T^k               | T^k, earlier stages T^{k+1} | T^k ... T^{k+1} | T^k          |
-//! | 3 `advance`          | T^{k+1}, stale    | T^k                | T^k ... T^{k+1}      | T^k                |
-//! | 4 `deliver`          | T^{k+1}, stale    | T^{k+1}, stale     | T^k ... T^{k+1}      | T^{k+1}            |
-//! | 5 `carry messages`   | T^{k+1}, stale    | T^{k+1}, stale     | T^k ... T^{k+1}      | T^{k+1}            |
-//! | 6 `evaluate`         | T^{k+1}, fresh    | T^{k+1}, fresh     | T^k ... T^{k+1}      | T^{k+1}            |
-//! | 7 `record defects`   | unchanged         |                    |                      |                    |
+//! | phase              | outputs        | arrivals that left stage s | predicted       | applied |
+//! | ------------------ | -------------- | -------------------------- | --------------- | ------- |
+//! | (start)            | T^k            | T^k                        | step before     | T^k     |
+//! | 1 `prepare`        | T^k            | T^k                        | step before     | T^k     |
+//! | 2 `predict`        | T^k            | T^k                        | T^k ... T^{k+1} | T^k     |
+//! | 3 `advance`        | T^{k+1}, stale | T^k                        | T^k ... T^{k+1} | T^k     |
+//! | 4 `deliver`        | T^{k+1}, stale | T^{k+1}, stale             | T^k ... T^{k+1} | T^{k+1} |
+//! | 5 `carry messages` | T^{k+1}, stale | T^{k+1}, stale             | T^k ... T^{k+1} | T^{k+1} |
+//! | 6 `evaluate`       | T^{k+1}, fresh | T^{k+1}, fresh             | T^k ... T^{k+1} | T^{k+1} |
+//! | 7 `record defects` | unchanged      |                            |                 |         |
 //!
-//! Phases 2 to 5 are done stage by stage, 1, 6 and 7 once. *Stale* outputs were computed with the predicted inputs at the
-//! end of the step, *fresh* ones with the inputs that have arrived (these differ for outputs with feed-through only). A subsystem that
-//! advances every n-th step is n steps ahead after its phase 3, and takes no part until the others have reached that time.
+//! Phases 2 to 5 are done stage by stage, 1, 6 and 7 once: in phase 2 of stage s, arrivals that left earlier stages are those of T^{k+1}
+//! already. *Stale* outputs were computed with the predicted inputs at the end of the step, *fresh* ones with the inputs that have arrived
+//! (these differ for outputs with feed-through only). `read_with` is the arrivals under fresh reading, and `applied` under stale reading. A
+//! subsystem that advances every n-th step is n steps ahead after its phase 3, and takes no part until the others have reached that time.
 //!
-//! **After a subsystem has failed** or asked to end the run, members before [`Outcome::advanced`] have left T^k, or may have; the members
-//! of one stage count together. The others are at T^k. After any other failure all may have left it.
-//! Outputs and arrivals of delivered stages are those of T^{k+1}. `early_end.rs` returns to T^k where that is possible.
+//! What a failed step leaves behind:
+//!
+//! | failure in            | subsystems                                       | outputs of stage s | arrivals that left stage s |
+//! | --------------------- | ------------------------------------------------ | ------------------ | -------------------------- |
+//! | judging of models, 1  | all at T^k                                       | T^k                | T^k                        |
+//! | 2 of stage s          | earlier stages at T^{k+1}, the others at T^k     | T^k                | T^k                        |
+//! | 3 of stage s          | the first [`Outcome::advanced`] anywhere from T^k to T^{k+1}, the others at T^k | from T^k to T^{k+1} | T^k |
+//! | 4, 5 of stage s       | stages up to s at T^{k+1}, the others at T^k     | T^{k+1}, stale     | T^k (4), T^{k+1} (5)       |
+//! | 6                     | all at T^{k+1}                                   | stale or fresh     | T^{k+1}, stale or fresh    |
+//!
+//! `advanced` says something only after a failure in phase 3, or after a subsystem has asked to end the run; it counts all members of a
+//! stage. `early_end.rs` returns to T^k where that is possible; otherwise the run must be restored before it advances again.
 //!
 //! Nothing is allocated here. Members of a stage write to their own range of outputs only and are delivered in order, so the
 //! result has the same bits on one thread or many.
