@@ -5,6 +5,8 @@ mod fmu;
 mod hinf;
 mod probe;
 mod study;
+#[cfg(test)]
+mod tests;
 mod tune;
 
 use std::path::PathBuf;

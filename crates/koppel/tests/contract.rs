@@ -270,7 +270,26 @@ fn a_jump_is_not_extrapolated() {
                 (reached - exact).abs() < 0.55,
                 "change at {time}: {reached} instead of {exact}\n{config:?}"
             );
+            // What only extrapolates, and is no filter, has nothing but the new value to go by.
+            let is_filter = config.coupling.name() == "relaxed";
+            if config.coupling.only_extrapolates() && !is_filter && config.hold == Hold::Constant {
+                let away = reached - exact;
+                assert!(away.abs() < 1e-12, "change at {time}: {away} away from the exact value\n{config:?}");
+            }
         }
+    }
+}
+
+/// `hold` changes the results of exactly those methods whose settings say that they take it.
+#[test]
+fn methods_say_whether_they_take_the_hold() {
+    let case = case("two-mass").unwrap();
+    for coupling in couplings("second.F") {
+        let [constant, continuous] = [Hold::Constant, Hold::Continuous].map(|hold| {
+            let config = RunConfig { coupling: coupling.clone(), hold, ..case.run.clone() };
+            rows(&mut Run::new(case.system().unwrap(), &config).unwrap(), 40)
+        });
+        assert_eq!(constant != continuous, coupling.takes_hold(), "{coupling:?}");
     }
 }
 

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "common/couplings.rs"]
+mod couplings;
+
+use couplings::couplings;
 use koppel::coupling::{CouplingConfig, MethodInfo, RelaxedConfig, method, methods};
 use serde::de::{self, Deserialize};
 use std::path::Path;
@@ -180,6 +184,24 @@ fn other_pages_agree_with_the_list() {
     tried.sort_by_key(|info| info.rank);
     let tried = tried.into_iter().map(|info| info.name).collect();
     agree("auto.md", "**Candidates**", "in a parallel schedule", tried);
+    let untried = names(|info| (info.candidates)().is_empty());
+    agree("check.md", "other method that `auto` considers (not", ")", untried);
+    agree(
+        "tune.md",
+        "default all that this system can use.",
+        "`vfps`",
+        names(|info| info.search().is_some()),
+    );
+    agree("couplings.md", "methods that give one value per step:", "With `constant`", with_hold(true));
+    agree("couplings.md", "one step late.", "Booleans", with_hold(false));
+}
+
+/// Methods that take the setting `hold`, or do not, with some of their settings.
+fn with_hold(is_taken: bool) -> Vec<&'static str> {
+    let all = couplings("a.in");
+    let is_meant =
+        |info: &MethodInfo| all.iter().any(|one| one.name() == info.name && one.takes_hold() == is_taken);
+    names(is_meant)
 }
 
 fn method_table() -> String {

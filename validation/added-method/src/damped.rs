@@ -6,7 +6,8 @@
 //! | v_0, v_1 | the newest arrival, and its predecessor | `history` |
 //! | β        | 0 is ZOH, 1 is one step late   | `beta`    |
 //!
-//! A signal that changes at a constant rate arrives β steps later than with ZOH. Order 1.
+//! A signal that changes at a constant rate arrives β steps later than with ZOH. At the start, and after a jump (a timed change),
+//! v_1 = v_0. Order 1.
 
 use koppel::coupling::{
     Coupling, CouplingConfig, Harmonic, Hold, Method, MethodInfo, Needs, Polynomials, Search, SettingInfo,
@@ -89,7 +90,9 @@ impl Coupling for Damped {
             let mut value = view.graph.offset(input);
             for wire in view.graph.wires_into(input) {
                 let arrived = view.history.values(wire);
-                value += (1.0 - self.beta) * arrived[0] + self.beta * arrived[1];
+                let is_first = view.history.count(view.graph.wires()[wire].from) == 1;
+                let before = if is_first { arrived[0] } else { arrived[1] };
+                value += (1.0 - self.beta) * arrived[0] + self.beta * before;
             }
             write_value(self.hold, view, input, value, out.of(input));
         }

@@ -97,11 +97,12 @@ fn within(folder: &tempfile::TempDir, text: &str, arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn help_names_it() {
+fn help_names_it_after_the_others() {
+    let last = koppel::coupling::methods().last().unwrap().name;
     for command in ["run", "tune"] {
         let help = koppel(RAMP, &[command, "--help"]).out;
         let words: Vec<&str> = help.split_whitespace().collect();
-        assert!(words.join(" ").contains("vfps, damped"), "{help}");
+        assert!(words.join(" ").contains(&format!("{last}, damped")), "{help}");
     }
 }
 
@@ -117,6 +118,19 @@ fn a_run_has_the_numbers_of_the_method() {
     }
     let zoh = RAMP.replace("{ method = \"damped\", beta = 0.25 }", "\"zoh\"");
     assert_eq!(last(&zoh), last(&RAMP.replace("0.25", "0.0")));
+}
+
+/// A value that jumps from 0 to 1 inside a step, by a timed change, arrives at once: before it there is nothing to go by.
+#[test]
+fn what_was_before_a_jump_does_not_count() {
+    let jump =
+        RAMP.replace("A = [[0, 1], [0, 0]]\nB = [[0], [0]]\nC = [[1, 0]]", "A = [[0]]\nB = [[0]]\nC = [[1]]");
+    let jump =
+        jump.replace("x0 = [0, 1]", "x0 = [0]") + "[[at]]\ntime = 0.55\nset = { \"ramp.x[1]\" = 1.0 }\n";
+    for beta in [0.0, 0.25, 1.0] {
+        let found = last(&jump.replace("beta = 0.25", &format!("beta = {beta:?}")));
+        assert!((found - 0.45).abs() < 1e-12, "beta {beta}: {found}");
+    }
 }
 
 /// `sum.y` at the end.

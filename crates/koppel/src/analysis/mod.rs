@@ -13,6 +13,18 @@
 //! candidates, limits, recommend            methods and schedules, their stable steps, steps for a wanted error
 //! robustness(run, ..)                      parameters varied
 //! ```
+//!
+//! | file                | what                                                                                                              |
+//! | ------------------- | ----------------------------------------------------------------------------------------------------------------- |
+//! | `forecast.rs`       | [`Forecast`], everything before a run; `trust.rs`, how far to trust it; `structure.rs`, loops and their cuts      |
+//! | `linear_system.rs`  | [`LinearSystem`], matrices in place of subsystems                                                                 |
+//! | `step_matrix.rs`    | [`StepMatrix`], by driving the engine; `reduce.rs`, `modes.rs`, `hessenberg.rs`, what follows from it             |
+//! | `growth.rs`         | whether disturbances grow; `intervals.rs`, `limits.rs`, at which steps, of which methods                          |
+//! | `global_error.rs`   | the error to be expected; `recommend.rs`, the steps for a wanted error; `blame.rs`, the connection that causes it |
+//! | `consistency.rs`    | how far inputs are from what is connected to them; `cost.rs`, calls and stiffness                                 |
+//! | `robustness.rs`     | other values of the parameters                                                                                    |
+//! | `zero_stability.rs` | loops with frozen states (`frozen.rs`); `filters.rs`, the filter that makes one stable                            |
+//! | `certificate/`      | the error after a run, and its verdict                                                                            |
 
 mod blame;
 mod certificate;

@@ -4,6 +4,8 @@
 #[path = "../common/cases/mod.rs"]
 mod cases;
 mod engine;
+#[path = "../common/methods.rs"]
+mod methods;
 
 use crate::cases::{Case, case};
 use koppel::coupling::{
@@ -190,19 +192,23 @@ fn residual_power_chooses_steps() {
     }
 }
 
-/// Every method whose step may change.
+/// Every method whose step may change, apart from the holds, which have a test of their own.
 #[test]
 fn all_methods_that_can() {
     let problem = Problem::new("dual-mass", 2e-5, 5e-3, 0.1);
-    for coupling in [
+    let couplings = [
         CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
         CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
         CouplingConfig::from(CorrectorConfig::default()),
         CouplingConfig::from(PrestepConfig::default()),
         CouplingConfig::Mixed { default: Box::new(foh()), connections: [("left.F".into(), zoh())].into() },
-    ] {
-        let runs = [0.1, 0.01].map(|tolerance| problem.run(&coupling, problem.adaptive(tolerance)));
+    ];
+    let listed = couplings.iter().chain(&[zoh(), foh(), soh()]).map(CouplingConfig::name).collect::<Vec<_>>();
+    let able = koppel::coupling::methods().into_iter().filter(|info| info.changes_step.is_some());
+    methods::assert_listed("tests/adaptive/main.rs", able.map(|info| info.name), &listed);
+    for coupling in &couplings {
+        let runs = [0.1, 0.01].map(|tolerance| problem.run(coupling, problem.adaptive(tolerance)));
         let what = format!("{}: {runs:?}", coupling.name());
         assert!(runs[1].largest < 0.02 && runs[1].largest < 0.5 * runs[0].largest, "{what}");
         assert!(runs[1].steps < 4000, "{what}");

@@ -12,6 +12,8 @@ mod global_error;
 mod helicopter;
 mod large;
 mod limits;
+#[path = "../common/methods.rs"]
+mod methods;
 mod nonlinear;
 #[path = "../common/plain.rs"]
 mod plain;

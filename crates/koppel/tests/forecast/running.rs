@@ -2,6 +2,7 @@
 
 use super::linear;
 use crate::cases::{Case, case};
+use crate::methods::assert_every_method;
 use koppel::analysis::{Scan, stable_steps};
 use koppel::coupling::{
     AntiAliasingConfig, CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig,
@@ -35,6 +36,7 @@ fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
 #[test]
 fn runs_turn_unstable_where_the_forecast_says() {
     let methods = [
+        CouplingConfig::soh(Default::default()),
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Default::default(), anti_aliasing: false }),
         CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
         CouplingConfig::from(AntiAliasingConfig { order: 0 }),
@@ -43,6 +45,9 @@ fn runs_turn_unstable_where_the_forecast_says() {
         CouplingConfig::from(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),
         CouplingConfig::from(VfpsConfig::default()),
     ];
+    // `limits.rs` has the other holds.
+    let holds = [CouplingConfig::zoh(), CouplingConfig::foh(Default::default())];
+    assert_every_method("tests/forecast/running.rs", methods.iter().chain(&holds));
     let mut compared = Vec::new();
     for name in ["control-loop", "quarter-truck", "quarter-truck-wheel-force", "two-mass"] {
         let case = case(name).unwrap();
