@@ -129,6 +129,7 @@ impl Command {
             Command::Probe(arguments) => arguments.json,
             Command::Study(arguments) => arguments.json,
             Command::Hinf(arguments) => arguments.json,
+            Command::Models(arguments) => arguments.json,
             _ => false,
         }
     }
@@ -188,7 +189,7 @@ pub(crate) struct RunArguments {
     /// Tolerates minor violations of the SSP standard and lists them.
     #[arg(long)]
     pub(crate) tolerant: bool,
-    /// Lists every setting `auto` considered and why it was rejected.
+    /// Lists every candidate of `auto`, and why it was or was not chosen.
     #[arg(long)]
     pub(crate) explain: bool,
     /// The former name of `--confirm always`.
@@ -245,7 +246,7 @@ pub(crate) struct SettingArguments {
     /// A parameter, start value or other key, such as left.m=12; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Whether stages use several threads: where they save time, never, or always.
+    /// Use of threads within a stage: `auto` (if it saves time), `never` or `always`.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
     /// Runs each FMU in its own process, so that a crash affects nothing else (Linux).
@@ -286,10 +287,10 @@ pub(crate) struct SessionArguments {
     /// Runs even if a loop is not zero-stable (see `koppel check`).
     #[arg(long)]
     pub(crate) accept_unstable: bool,
-    /// Whether runs at other steps confirm the error where no linear model tells it: never, while these take few step calls, or always.
+    /// Confirms the error by runs at other steps if no linear model gives it: `off`; `auto`, if that is cheap; `always`.
     #[arg(long, value_name = "WHEN", value_parser = confirm, conflicts_with = "no_certificate")]
     pub(crate) confirm: Option<Confirm>,
-    /// Ends with exit code 3 unless the certificate of the run is at least this good; `trusted` confirms it at any cost.
+    /// Ends with exit code 3 unless the certificate of the run is at least this good; `trusted` implies --confirm always.
     #[arg(long, value_name = "VERDICT", value_enum)]
     pub(crate) require: Option<Required>,
     /// Skips the certificate, which saves a little time.

@@ -50,7 +50,7 @@ impl Confirmer {
         let all = ALL * calls as f64;
         if self.confirm == Confirm::Auto && all > CALLS as f64 {
             return Err(format!(
-                "confirming it takes {all:.2e} step calls in all, more than {CALLS}: `--confirm always` makes them"
+                "confirming it takes {all:.2e} step calls in all, above the limit of {CALLS}; use `--confirm always` to run it anyway"
             ));
         }
         Ok(())

@@ -22,7 +22,8 @@ pub(crate) fn look(run: &mut Run, config: &RunConfig) -> Option<Remark> {
     }
     let system = LinearSystem::new(run).ok().filter(|system| system.states() <= SMALL)?;
     let (method, step) = (config.coupling.name(), config.step);
-    let way_out = "`koppel check` lists the stable steps of every method; --coupling auto chooses a method, --step auto a step, too";
+    let way_out =
+        "`koppel check` lists the stable steps of every method; use --coupling auto, or also --step auto";
     let growth = StepMatrix::of(&system, config).and_then(|_| system.growth(config)).ok()?;
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;

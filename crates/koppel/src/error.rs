@@ -68,7 +68,7 @@ pub enum Error {
     BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: LastInputs },
 
     #[error(
-        "`{output}` is about {value} at t = {at} s, more than a floating-point number holds exactly, and it is {used}", at = Seconds(*.time))]
+        "`{output}`, about {value} at t = {at} s, exceeds 2^53 and cannot be represented exactly, but the output is {used}", at = Seconds(*.time))]
     NotExact { output: String, value: f64, time: f64, used: &'static str },
 
     #[error("subsystem `{subsystem}` failed at t = {at} s: {source}", at = Seconds(*.time))]
@@ -78,16 +78,14 @@ pub enum Error {
     #[error("{text}")]
     Terminated { reached: Option<f64>, text: String },
 
-    #[error("inputs were not predicted at t = {at} s: {source}", at = Seconds(*.time))]
+    #[error("predicting the inputs failed at t = {at} s: {source}", at = Seconds(*.time))]
     Prediction { time: f64, source: Box<Error> },
 
     #[error(
         "the loop {path} was not solved at t = {at} s: after {iterations} evaluations the relative residual is {residual:.3e}, of `{worst}`", at = Seconds(*.time))]
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize, worst: String },
 
-    #[error(
-        "re-initialised after probing, it does not return to its start: `{variable}` is {found}, but was {wanted}"
-    )]
+    #[error("after re-initialisation, `{variable}` is {found}, not its start value {wanted}")]
     NotPutBack { variable: String, found: f64, wanted: f64 },
 
     #[error("subsystem `{subsystem}` cannot be restored after it was probed before the run: {source}")]
@@ -106,7 +104,7 @@ pub enum Error {
     #[error("equation of `{}`: {}{} (t = {at} s)", .trouble.variable, .trouble.reason, .trouble.written(), at = Seconds(*.time))]
     Equation { trouble: Trouble, time: f64 },
 
-    #[error("events do not end: {action} {repeated} (t = {at} s)", at = Seconds(*.time))]
+    #[error("endless event iteration: {action} {repeated} (t = {at} s)", at = Seconds(*.time))]
     Chattering { action: String, repeated: String, time: f64 },
 
     #[error("{what} is not possible: {reason}")]
@@ -221,10 +219,10 @@ impl LastInputs {
     fn words(&self) -> String {
         match self {
             LastInputs::Unknown => String::new(),
-            LastInputs::Finite(None) => ", though it has no inputs".into(),
+            LastInputs::Finite(None) => "; it has no inputs".into(),
             LastInputs::Finite(Some((name, value))) => {
                 let which =
-                    if self.are_plausible() { "from finite inputs" } else { "from inputs that have grown" };
+                    if self.are_plausible() { "from finite inputs" } else { "driven by diverging inputs" };
                 format!(", {which} (largest: `{name}` = {})", short(*value))
             }
             LastInputs::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
@@ -259,10 +257,10 @@ impl Error {
                     .into(),
             ),
             Error::Equation { .. } => Some(
-                "look at the parameters, the start values and the inputs; keep it away with `max`, `if` or another form of the equation".into(),
+                "look at the parameters, the start values and the inputs; guard against it with `max` or `if`, or write the equation in another form".into(),
             ),
             Error::Chattering { .. } => Some(
-                "give it a state of rest, or room between its conditions: a hysteresis, or a discrete variable that ends the motion when it is slow".into(),
+                "add hysteresis, or a discrete variable that stops the motion at low speed".into(),
             ),
             Error::NotExact { .. } => Some(
                 "whole numbers are exact up to 2^53; leave it out of connections, `record` and `stop_when`".into(),

@@ -52,7 +52,7 @@ pub(crate) struct CheckArguments {
     /// Varies every parameter by this percentage and reports whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) vary: Option<f64>,
-    /// Methods whose stable steps are searched: the run's own, the holds as well, or all [default: all for small systems].
+    /// Methods whose stable steps are searched: the run's own method, plus the holds, or all methods [default: all for small systems].
     #[arg(long, value_name = "WHICH")]
     pub(crate) methods: Option<MethodsArgument>,
     /// Draws the stable steps of every method (SVG).

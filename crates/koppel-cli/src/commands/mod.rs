@@ -1,4 +1,16 @@
 //! One file per command.
+//!
+//! | file                                         | what                                                                                    |
+//! | -------------------------------------------- | --------------------------------------------------------------------------------------- |
+//! | `run.rs`, `resume.rs`, `recover.rs`          | runs                                                                                    |
+//! | `check.rs`                                   | the forecast; `frequency.rs`, `check --frequency`                                       |
+//! | `tune.rs`, `probe.rs`, `hinf.rs`, `study.rs` | the commands of these names; `auto.rs`, settings in the place of `auto` for any of them |
+//! | `models.rs`, `new.rs`                        | `blocks.rs` and `examples.rs`, what they list                                           |
+//! | `fmu.rs`                                     | `fmu check`; `fmu_info.rs`, `fmu_export.rs`                                             |
+//! | `ssp.rs`                                     | system structures; `ssp_models.rs`, models of koppel as FMUs in a package               |
+//! | `completions.rs`                             | completions for shells                                                                  |
+//! | `worker.rs`                                  | the hidden command that hosts an FMU for another koppel                                 |
+//! | `progress.rs`                                | progress of long work before a run                                                      |
 
 mod auto;
 mod blocks;
@@ -40,7 +52,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Probe(arguments) => reporting(probe::probe(&arguments), as_json),
         Command::Resume(arguments) => reporting(resume::resume(&arguments), as_json),
         Command::Recover(arguments) => recover::recover(&arguments),
-        Command::Models(arguments) => models::models(&arguments),
+        Command::Models(arguments) => reporting(models::models(&arguments), as_json),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
         Command::Hinf(arguments) => reporting(hinf::hinf(&arguments), as_json),

@@ -74,14 +74,15 @@ fn as_json(entry: &ModelEntry) -> serde_json::Value {
 }
 
 fn describe(name: &str, as_document: bool) -> Result<String> {
-    if name == "linear" {
-        return Ok(LINEAR.into());
-    }
-    if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
-        return Ok(example.text.into());
-    }
-    if name == "equations" {
-        return Ok(EQUATIONS.into());
+    let example = examples::ALL.iter().find(|example| example.name == name).map(|example| example.text);
+    let text = match name {
+        "linear" => Some(LINEAR),
+        "equations" => Some(EQUATIONS),
+        _ => example,
+    };
+    if let Some(text) = text {
+        let document = || format!("{:#}\n", serde_json::json!({ "name": name, "text": text }));
+        return Ok(if as_document { document() } else { text.into() });
     }
     if let Some(block) = models::block(name) {
         return if as_document {

@@ -119,11 +119,17 @@ impl DryRun {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:12} {value}");
         }
-        let mut parts = Grid::new(&["subsystem", "solver", "inputs", "outputs", "moves"]);
+        let mut parts = Grid::new(&["subsystem", "solver", "inputs", "outputs", "advances"]);
         for p in &self.subsystems {
-            let moves =
+            let advances =
                 if p.every == 1 { "every step".to_owned() } else { format!("every {} steps", p.every) };
-            parts.row([p.name.clone(), p.solver.clone(), p.inputs.to_string(), p.outputs.to_string(), moves]);
+            parts.row([
+                p.name.clone(),
+                p.solver.clone(),
+                p.inputs.to_string(),
+                p.outputs.to_string(),
+                advances,
+            ]);
         }
         for grid in [parts, self.wiring(), defaults_grid(&self.unconnected_inputs)] {
             if !grid.is_empty() {

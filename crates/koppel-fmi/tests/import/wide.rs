@@ -54,7 +54,7 @@ fn where_they_are_used_they_are_refused() {
     let system = system.connect(Connection::new("a.mirror", "b.F")).build().unwrap();
     let refused = ending(system, &config).unwrap_err();
     assert!(
-        refused.contains("`a.mirror` is about 9007199254740992") && refused.contains("connected"),
+        refused.contains("`a.mirror`, about 9007199254740992") && refused.contains("connected"),
         "{refused}"
     );
     let record = koppel::record::Record::Many(vec!["a.mirror".into(), "a.digits".into()]);
