@@ -24,7 +24,7 @@ to = "body.u"
 "#;
 
 /// A system with an FMU that has a fault where the environment says so.
-fn faulty() -> Folder {
+pub(crate) fn faulty() -> Folder {
     let folder = Folder::with(SYSTEM);
     let library = folder.path("faulty.so");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
@@ -47,18 +47,18 @@ fn faulty() -> Folder {
     folder
 }
 
-fn with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Command {
+pub(crate) fn with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Command {
     let mut command = command(folder, &[&["run", "system.toml", "--out", "r.csv"][..], arguments].concat());
     command.env("FAULT", fault).env("FAULT_CALL", call).env("FAULT_FOLDER", folder.path("."));
     command
 }
 
-fn run_with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Said {
+pub(crate) fn run_with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Said {
     Said::new(with(folder, fault, call, arguments).output().unwrap())
 }
 
 /// Processes that have the folder in their environment.
-fn left(folder: &Folder) -> usize {
+pub(crate) fn left(folder: &Folder) -> usize {
     let place = folder.path("tmp");
     let has = |process: &u32| {
         let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn left(folder: &Folder) -> usize {
 }
 
 /// Rows of a run without a fault.
-fn sound(folder: &Folder) -> String {
+pub(crate) fn sound(folder: &Folder) -> String {
     let said = run_with(folder, "none", "none", &["--quiet"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
     folder.read("r.csv")
