@@ -186,11 +186,16 @@ impl Link {
     /// Says what the sandbox has refused.
     #[cold]
     fn hear_of_refusals(&mut self) {
+        let news: Vec<String> = self.door.iter().flat_map(Door::news).collect();
+        news.into_iter().for_each(|text| self.warn(text));
+    }
+
+    /// Says something of the FMU.
+    #[cold]
+    fn warn(&self, text: String) {
         let time = if self.time.is_nan() { 0.0 } else { self.time };
-        for text in self.door.iter().flat_map(Door::news) {
-            let message = LogMessage::of_koppel(&self.name, time, Status::Warning, text);
-            self.log.iter().for_each(|sink| sink(&message));
-        }
+        let message = LogMessage::of_koppel(&self.name, time, Status::Warning, text);
+        self.log.iter().for_each(|sink| sink(&message));
     }
 
     /// A request that failed, with what the sandbox has refused before.
@@ -248,12 +253,24 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.step_timeout = Some(self.step_timeout.map_or(FAREWELL, |timeout| timeout.min(FAREWELL)));
         match self.call(&Call::Quit) {
-            Ok(_) => self.process.iter().for_each(Process::wait),
+            Ok(_) => {
+                let Some(process) = &self.process else { return };
+                process.wait();
+                let text = match process.ended() {
+                    Some(Ending::Exit(_)) => return,
+                    Some(how) => format!("`{}` {how} when its library was unloaded", self.name),
+                    None => format!(
+                        "`{}` kept its process from ending for {} s, and was ended",
+                        self.name,
+                        super::process::FAREWELL.as_secs()
+                    ),
+                };
+                self.warn(text);
+            }
             Err(failure) => {
                 // The results are complete: it is worth a message, but no error.
-                if let (Some(ended), Some(sink)) = (self.bury(&failure, "while it was freed"), &self.log) {
-                    let text = ended.to_string();
-                    sink(&LogMessage::of_koppel(&self.name, self.time, Status::Error, text));
+                if let Some(ended) = self.bury(&failure, "while it was freed") {
+                    self.warn(ended.to_string());
                 }
             }
         }
