@@ -249,10 +249,10 @@ pub(crate) struct SettingArguments {
     /// Use of threads within a stage: `auto` (if it saves time), `never` or `always`.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
-    /// Runs each FMU in its own process, so that a crash affects nothing else (Linux).
+    /// Runs each FMU in its own process and in a sandbox, so that it affects nothing else (Linux).
     #[arg(long)]
     pub(crate) isolate: bool,
-    /// With --isolate or isolate = true: longest time for one call of an FMU, in s.
+    /// Longest time for one call of an FMU, in s (Linux).
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) step_timeout: Option<String>,
 }

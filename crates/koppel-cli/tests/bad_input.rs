@@ -35,7 +35,7 @@ error: unknown key `stpe` in [run]
    |
  6 | stpe = 1e-3
    | ^^^^
-  hint: did you mean `step`? known: `start`, `stop`, `step`, `adaptive`, `schedule`, `every`, `coupling`, `reading`, `hold`, `iteration`, `record`, `record_every`, `record_events`, `stop_when`, `isolate`, `step_timeout`, `memory_limit`, `confirm`, `threads`
+  hint: did you mean `step`? known: `start`, `stop`, `step`, `adaptive`, `schedule`, `every`, `coupling`, `reading`, `hold`, `iteration`, `record`, `record_every`, `record_events`, `stop_when`, `isolate`, `step_timeout`, `memory_limit`, `sandbox`, `network`, `write`, `read`, `confirm`, `threads`
 ";
     assert_eq!(said.err, expected);
 }

@@ -124,6 +124,9 @@ pub enum Error {
     #[error("no process for an isolated FMU can be started with `{}`: {source}", .program.display())]
     WorkerStart { program: PathBuf, source: std::io::Error },
 
+    #[error("the sandbox of an isolated FMU cannot be made: {reason}")]
+    Sandbox { reason: String },
+
     #[error("{0}")]
     Ended(Box<Ended>),
 
@@ -211,6 +214,9 @@ impl Error {
             }
             Error::NoIsolation => "leave out `isolate`: the FMU then runs inside koppel".into(),
             Error::NoWorker => "name one with koppel_fmi::isolate::set_worker".into(),
+            Error::Sandbox { .. } => {
+                "sandbox = true takes what this machine has; sandbox = false goes without one".into()
+            }
             Error::Solver { source, .. } => return source.hint(),
             Error::Ended(ended) => ended.hint(),
             Error::Remote { hint, .. } => return hint.clone(),
@@ -258,6 +264,7 @@ impl Diagnostic for Error {
             | Error::NoIsolation
             | Error::NoWorker
             | Error::WorkerStart { .. }
+            | Error::Sandbox { .. }
             | Error::Ended(_)
             | Error::Remote { .. } => Place::default(),
         }

@@ -66,7 +66,8 @@ impl Fmus {
 
     /// Those that have processes of their own, which start side by side.
     fn apart(&self, spec: &SystemSpec, purpose: Purpose<'_>) -> BTreeMap<usize, Built> {
-        let is_isolated = |fmu: &FmuSpec| fmu.isolating.or(spec.isolating).isolation().is_some();
+        let is_isolated =
+            |fmu: &FmuSpec| fmu.isolating.clone().or(spec.isolating.clone()).isolation().is_some();
         let is_apart = |one: &SubsystemSpec| match (&one.fmu, purpose) {
             (None, _) | (_, Purpose::Check | Purpose::Copy(_)) => false,
             (_, Purpose::Trial(_)) => true,
@@ -101,7 +102,7 @@ impl Fmus {
                     probe: one.probe,
                     step: run.step * f64::from(run.every.get(&one.name).copied().unwrap_or(1)),
                     log: self.log.as_ref(),
-                    isolating: fmu.isolating.or(spec.isolating),
+                    isolating: fmu.isolating.clone().or(spec.isolating.clone()),
                     purpose,
                     without: self.lacks.get(&one.name),
                     journal: self.journals.as_ref().map(|journals| journals.of(index, &one.name)),

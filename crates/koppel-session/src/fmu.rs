@@ -86,11 +86,11 @@ pub(crate) fn build(spec: &FmuSpec, setting: Setting<'_>) -> Result<Box<dyn Subs
     if let Purpose::Run(wanted) | Purpose::Trial(wanted) | Purpose::Copy(wanted) = purpose {
         let capabilities = wanted.capabilities_of(&fmu, &options);
         let Wanted { trials, cache, .. } = wanted;
-        options.without = trials.without(&fmu, &options, &capabilities, &isolating.limits(), *cache);
+        options.without = trials.without(&fmu, &options, &capabilities, &isolating.clone().limits(), *cache);
         options.spared = wanted.spared;
     }
-    options.call_limit = isolating.limits().step_timeout;
-    let instance = match (purpose, isolating.isolation()) {
+    options.call_limit = isolating.clone().limits().step_timeout;
+    let instance = match (purpose, isolating.clone().isolation()) {
         (Purpose::Check, _) => {
             Deferred::new(&fmu, &options, not_in_a_check).map(|one| Box::new(one) as Box<dyn Subsystem>)
         }

@@ -97,7 +97,7 @@ impl Fmus {
             let solving = if is_exchange { Solving::Koppel(None) } else { Solving::Own };
             let (name, step) = (one.name.clone(), Some(spec.run.step));
             let options = Options { name, solving, step, ..Options::default() };
-            let isolation = own.isolating.or(spec.isolating).limits();
+            let isolation = own.isolating.clone().or(spec.isolating.clone()).limits();
             let without = self.trials.without(&fmu, &options, wanted, &isolation, self.cache.as_deref());
             Some((one.name.clone(), without))
         };

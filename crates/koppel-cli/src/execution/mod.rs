@@ -189,6 +189,10 @@ impl<'a> Execution<'a> {
         if code != Exit::Ok || !self.options.quiet {
             summary.hints().iter().for_each(|hint| note("hint", hint));
         }
+        // FMUs may have something to say when they are freed.
+        let Execution { prepared, log, .. } = self;
+        drop(prepared);
+        log.show(|show| show());
         Ok(code)
     }
 

@@ -24,7 +24,7 @@ to = "body.u"
 "#;
 
 /// A system with an FMU that has a fault where the environment says so.
-fn faulty() -> Folder {
+pub(crate) fn faulty() -> Folder {
     let folder = Folder::with(SYSTEM);
     let library = folder.path("faulty.so");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
@@ -47,18 +47,18 @@ fn faulty() -> Folder {
     folder
 }
 
-fn with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Command {
+pub(crate) fn with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Command {
     let mut command = command(folder, &[&["run", "system.toml", "--out", "r.csv"][..], arguments].concat());
     command.env("FAULT", fault).env("FAULT_CALL", call).env("FAULT_FOLDER", folder.path("."));
     command
 }
 
-fn run_with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Said {
+pub(crate) fn run_with(folder: &Folder, fault: &str, call: &str, arguments: &[&str]) -> Said {
     Said::new(with(folder, fault, call, arguments).output().unwrap())
 }
 
 /// Processes that have the folder in their environment.
-fn left(folder: &Folder) -> usize {
+pub(crate) fn left(folder: &Folder) -> usize {
     let place = folder.path("tmp");
     let has = |process: &u32| {
         let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn left(folder: &Folder) -> usize {
 }
 
 /// Rows of a run without a fault.
-fn sound(folder: &Folder) -> String {
+pub(crate) fn sound(folder: &Folder) -> String {
     let said = run_with(folder, "none", "none", &["--quiet"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
     folder.read("r.csv")
@@ -262,4 +262,46 @@ fn a_stack_overflow_is_named() {
         assert_eq!(said.code, Some(1), "{option}: {}", said.err);
         said.errs_with(&["`body`", "in fmi2DoStep", "stack overflow"]);
     }
+}
+
+/// The results are complete: it costs a warning with the call, and nothing else.
+#[test]
+fn what_fails_after_the_last_row_is_told() {
+    let folder = faulty();
+    let rows = sound(&folder);
+    for (option, fault, call, says) in [
+        ("--no-certificate", "error", "terminate", "warning [koppel]: fmi2Terminate returned error"),
+        ("--isolate", "fatal", "terminate", "warning [koppel]: fmi2Terminate returned fatal"),
+        (
+            "--isolate",
+            "segfault",
+            "terminate",
+            "crashed with SIGSEGV (invalid memory access) in fmi2Terminate",
+        ),
+        ("--isolate", "abort", "free", "in fmi2FreeInstance, while it was freed"),
+        ("--isolate", "hang", "free", "did not return within 0.3 s in fmi2FreeInstance"),
+        ("--isolate", "segfault", "unload", "(invalid memory access) when its library was unloaded"),
+        ("--isolate", "exit hangs", "step", "kept its process from ending for 2 s"),
+    ] {
+        let options = [option, "--no-certificate", "--step-timeout", "0.3"];
+        let said =
+            run_with(&folder, fault, call, if option == "--isolate" { &options } else { &options[1..] });
+        assert_eq!(said.code, Some(0), "{fault} {call}: {}", said.err);
+        said.errs_with(&[says]);
+        assert!(folder.read("r.csv") == rows, "{fault} {call}: rows differ");
+        assert_eq!((temporary(&folder), left(&folder)), (0, 0), "{fault} {call}");
+    }
+}
+
+/// A copy of a worker that an FMU has forked answers nothing.
+#[test]
+fn copies_of_isolated_fmus_take_no_part() {
+    let folder = faulty();
+    let rows = sound(&folder);
+    for call in ["load", "instantiate", "enter", "step", "get"] {
+        let said = run_with(&folder, "fork returns", call, &["--isolate", "--no-certificate"]);
+        assert_eq!(said.code, Some(0), "{call}: {}", said.err);
+        assert!(folder.read("r.csv") == rows, "{call}: rows differ");
+    }
+    assert_eq!((temporary(&folder), left(&folder)), (0, 0));
 }

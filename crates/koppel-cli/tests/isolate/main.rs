@@ -9,6 +9,7 @@
 mod common;
 mod faults;
 mod resuming;
+mod sandbox;
 mod supervised;
 
 use common::{Folder, Said, signal};

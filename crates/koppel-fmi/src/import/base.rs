@@ -190,10 +190,12 @@ impl Base {
 
     /// Gives back all states, and ends a run that is under way.
     fn release(&mut self) {
-        // Nobody is left to hear about failures; freeing follows in any case.
         self.states.free(&self.binding.backend);
-        if matches!(self.phase, Phase::Stepping | Phase::Over) {
-            let _ = self.backend.terminate();
+        if matches!(self.phase, Phase::Stepping | Phase::Over)
+            && let Err(error) = self.backend.terminate()
+        {
+            // Its results are complete, and freeing follows in any case.
+            self.warn(self.backend.log().time(), error.to_string());
         }
     }
 

@@ -79,6 +79,12 @@ impl Channel {
         Ok((area[0].load(Ordering::Relaxed), Take(content)))
     }
 
+    /// The tag of the message that lies there.
+    #[inline]
+    pub(super) fn tag(&self) -> u64 {
+        self.memory.area()[0].load(Ordering::Relaxed)
+    }
+
     /// Parent: hands the message over; `may_spin` tells the worker how to wait for the next.
     #[inline]
     pub(super) fn ask(&mut self, may_spin: bool) {

@@ -45,6 +45,8 @@ pub struct Ended {
     pub inputs: Vec<Input>,
     /// Last messages of the FMU.
     pub messages: Vec<LogMessage>,
+    /// What its sandbox has refused.
+    pub refused: Vec<String>,
     /// Its limit of memory in bytes, if it may have come to it.
     pub memory: Option<u64>,
 }
@@ -148,6 +150,9 @@ impl Ended {
                 format!("allow more time with step_timeout, or tell its author{}", self.evidence())
             }
         };
+        for refused in &self.refused {
+            hint = format!("{refused}; {hint}");
+        }
         if let Some(bytes) = self.memory {
             hint += &format!("; it may have run out of its {} of memory: raise memory_limit", amount(bytes));
         }
@@ -179,6 +184,7 @@ mod tests {
             during: "in the step from t = 0.5 s to t = 0.6 s".into(),
             inputs: vec![input("F", (1.5, 1.5)), input("G", (1.0, 2.0))],
             messages: Vec::new(),
+            refused: Vec::new(),
             memory: Some(1 << 30),
         };
         assert_eq!(

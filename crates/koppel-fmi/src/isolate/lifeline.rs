@@ -17,15 +17,18 @@ use std::time::Duration;
 /// The folder to remove.
 pub(super) type Folder = Arc<Mutex<Option<PathBuf>>>;
 
-/// Ends this process when the process with this number does, which must be its parent.
-pub(super) fn hold(parent: &str) -> io::Result<Folder> {
-    let strange = || io::Error::new(io::ErrorKind::InvalidInput, "not started by koppel");
-    let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or_else(strange)?;
-    let handle = rustix::process::pidfd_open(parent, PidfdFlags::empty());
+/// The parent of this process, which must have this number.
+pub(super) fn parent(number: &str) -> io::Result<Pid> {
+    let parent = number.parse().ok().and_then(Pid::from_raw);
     // Whoever has this number after the parent has gone is not the parent.
-    if getppid() != Some(parent) || getpgrp() != getpid() {
-        return Err(strange());
-    }
+    let is_parent = getppid() == parent && getpgrp() == getpid();
+    let strange = || io::Error::new(io::ErrorKind::InvalidInput, "not started by koppel");
+    parent.filter(|_| is_parent).ok_or_else(strange)
+}
+
+/// Ends this process when its parent does.
+pub(super) fn hold(parent: Pid) -> io::Result<Folder> {
+    let handle = rustix::process::pidfd_open(parent, PidfdFlags::empty());
     ignore_signals();
     let folder = Folder::default();
     let mine = folder.clone();

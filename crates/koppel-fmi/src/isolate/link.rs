@@ -4,13 +4,15 @@ use super::channel::{Channel, Put, Take};
 use super::memory::Memory;
 use super::process::{Process, has_processors};
 use super::protocol::{ANSWER, Answer, CALL, Call, FAILED, Place, RATES, Trouble};
+use super::sandbox::door::Door;
+use super::sandbox::entry::{self, Admitted, Limits, Refusal};
 use super::{Ended, Ending, Isolation, ring};
 use crate::error::{Error, Result};
 use crate::ffi::{Calls, LogMessage, LogSink, Status, call_name};
 use crate::fmu::Fmu;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Why a request got no good answer.
@@ -40,6 +42,8 @@ pub(super) struct Link {
     log: Option<LogSink>,
     /// Time of the newest request, for messages.
     pub(super) time: f64,
+    /// Hears of calls that the sandbox refuses.
+    door: Option<Door>,
     /// Keeps the unpacked files while the worker uses them.
     _fmu: Arc<Fmu>,
 }
@@ -54,24 +58,56 @@ impl Link {
     ) -> Result<Link> {
         let worker = isolation.worker()?;
         let failed = |source| Error::WorkerStart { program: worker.program.clone(), source };
+        let Isolation { sandbox, step_timeout, is_quiet, .. } = isolation;
+        let whole = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let folder = whole(fmu.folder());
+        let own = folder.parent().unwrap_or(&folder).to_owned();
+        let limits = Limits::new(sandbox, own).map_err(|reason| Error::Sandbox { reason })?;
+        let temporary = limits.as_ref().map(Limits::temporary);
+        temporary.iter().try_for_each(make_temporary).map_err(failed)?;
         let shared = Memory::create().map_err(failed)?;
-        let process =
-            Process::start(&worker, shared.file().map_err(failed)?, isolation.is_quiet).map_err(failed)?;
+        let (way, other_end) = entry::way_in().map_err(failed)?;
+        let process = Process::start(&worker, other_end, temporary.as_deref(), *is_quiet).map_err(failed)?;
+        let file = shared.file().map_err(failed)?;
+        let admitted =
+            entry::admit(&way, &file, &process, limits.as_ref(), sandbox.confinement, *step_timeout);
         let memory = isolation.memory_limit.bytes();
         let mut link = Link {
             name: name.into(),
             channel: Channel::new(shared),
             process: Some(process),
-            step_timeout: isolation.step_timeout,
+            step_timeout: *step_timeout,
             memory,
             log,
             time: f64::NAN,
+            door: None,
             _fmu: fmu.clone(),
         };
-        let whole = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let place = Place { path: fmu.path().into(), folder: whole(fmu.folder()), memory };
+        match admitted {
+            Ok(admitted) => link.settle(admitted),
+            Err(Refusal::Ended(how)) => {
+                link.process.iter().filter(|_| how == Ending::Damaged).for_each(Process::wait);
+                return Err(link.explain(Failure::Ended(how), "while it was started"));
+            }
+            Err(Refusal::Incomplete(reason)) => return Err(Error::Sandbox { reason }.into()),
+        }
+        let place = Place { path: fmu.path().into(), folder, memory };
         link.call(&Call::Open(place)).map_err(|failure| link.explain(failure, "while it was started"))?;
         Ok(link)
+    }
+
+    /// The worker has its sandbox.
+    fn settle(&mut self, admitted: Admitted) {
+        static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+        self.door = admitted.door;
+        if let (Some(missing), Some(sink)) = (admitted.missing, &self.log)
+            && !HAS_WARNED.swap(true, Ordering::Relaxed)
+        {
+            let text = format!(
+                "the sandbox of isolated FMUs is not complete: {missing}; sandbox = \"required\" would refuse to run"
+            );
+            sink(&LogMessage::of_koppel(&self.name, 0.0, Status::Warning, text));
+        }
     }
 
     /// One request with its reply, both as words; nothing is allocated.
@@ -87,10 +123,11 @@ impl Link {
         }
         self.channel.write(tag, words, fill)?;
         self.take_turns(if tag == RATES { Limit::Call } else { Limit::Request })?;
-        match self.channel.read()? {
-            (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
-            (_, content) => Ok(content),
+        if self.channel.tag() == FAILED {
+            let content = self.channel.read()?.1.bytes()?;
+            return Err(self.trouble(&content)?);
         }
+        Ok(self.channel.read()?.1)
     }
 
     /// True if the worker has ended.
@@ -110,9 +147,11 @@ impl Link {
         } else {
             Limit::Request
         })?;
-        match self.channel.read()? {
-            (ANSWER, mut content) => Ok(decode(&content.bytes()?)?),
-            (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
+        let (tag, mut content) = self.channel.read()?;
+        let content = content.bytes()?;
+        match tag {
+            ANSWER => Ok(decode(&content)?),
+            FAILED => Err(self.trouble(&content)?),
             _ => Err(Failure::Ended(Ending::Damaged)),
         }
     }
@@ -128,6 +167,9 @@ impl Link {
         if ring::has_messages(self.channel.memory()) {
             self.hear();
         }
+        if self.door.as_ref().is_some_and(Door::has_news) {
+            self.hear_of_refusals();
+        }
         Ok(())
     }
 
@@ -139,6 +181,33 @@ impl Link {
             messages.iter().for_each(|message| sink(message));
         }
         messages
+    }
+
+    /// Says what the sandbox has refused.
+    #[cold]
+    fn hear_of_refusals(&mut self) {
+        let news: Vec<String> = self.door.iter().flat_map(Door::news).collect();
+        news.into_iter().for_each(|text| self.warn(text));
+    }
+
+    /// Says something of the FMU.
+    #[cold]
+    fn warn(&self, text: String) {
+        let time = if self.time.is_nan() { 0.0 } else { self.time };
+        let message = LogMessage::of_koppel(&self.name, time, Status::Warning, text);
+        self.log.iter().for_each(|sink| sink(&message));
+    }
+
+    /// A request that failed, with what the sandbox has refused before.
+    #[cold]
+    fn trouble(&self, content: &[u8]) -> Result<Failure, Failure> {
+        let mut trouble: Trouble = decode(content)?;
+        let refused = self.door.as_ref().map(Door::all).unwrap_or_default();
+        if let (Trouble::Words { hint, .. }, false) = (&mut trouble, refused.is_empty()) {
+            let known = hint.take().into_iter();
+            *hint = Some(refused.into_iter().chain(known).collect::<Vec<_>>().join("; "));
+        }
+        Ok(Failure::Trouble(trouble))
     }
 
     /// Ends a failed worker for good, and says what happened; `None` if the worker is well and only told of trouble.
@@ -163,6 +232,7 @@ impl Link {
             during: during.to_owned(),
             inputs: Vec::new(),
             messages: self.hear(),
+            refused: self.door.as_ref().map(Door::all).unwrap_or_default(),
             memory: self.memory.filter(|limit| may_be_memory && is_near(limit)),
         })
     }
@@ -183,15 +253,36 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.step_timeout = Some(self.step_timeout.map_or(FAREWELL, |timeout| timeout.min(FAREWELL)));
         match self.call(&Call::Quit) {
-            Ok(_) => self.process.iter().for_each(Process::wait),
+            Ok(_) => {
+                let Some(process) = &self.process else { return };
+                process.wait();
+                let text = match process.ended() {
+                    Some(Ending::Exit(_)) => return,
+                    Some(how) => format!("`{}` {how} when its library was unloaded", self.name),
+                    None => format!(
+                        "`{}` kept its process from ending for {} s, and was ended",
+                        self.name,
+                        super::process::FAREWELL.as_secs()
+                    ),
+                };
+                self.warn(text);
+            }
             Err(failure) => {
                 // The results are complete: it is worth a message, but no error.
-                if let (Some(ended), Some(sink)) = (self.bury(&failure, "while it was freed"), &self.log) {
-                    let text = ended.to_string();
-                    sink(&LogMessage::of_koppel(&self.name, self.time, Status::Error, text));
+                if let Some(ended) = self.bury(&failure, "while it was freed") {
+                    self.warn(ended.to_string());
                 }
             }
         }
+    }
+}
+
+/// A folder for temporary files, which all workers with this FMU share.
+fn make_temporary(folder: &std::path::PathBuf) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 

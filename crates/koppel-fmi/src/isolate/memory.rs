@@ -59,6 +59,8 @@ pub(super) struct Memory {
     file: OwnedFd,
     fixed: Map,
     area: Map,
+    /// It is the worker's, whose copies must not take part.
+    is_workers: bool,
 }
 
 impl Memory {
@@ -82,6 +84,9 @@ impl Memory {
             return Err(strange());
         }
         let mut memory = Memory::map(file, FIRST)?;
+        // What an FMU forks and lets go on neither answers nor reads.
+        memory.is_workers = true;
+        [&memory.fixed, &memory.area].into_iter().for_each(Map::keep_from_copies);
         if memory.control().magic.load(Ordering::Acquire) != MAGIC {
             return Err(strange());
         }
@@ -92,7 +97,7 @@ impl Memory {
     fn map(file: OwnedFd, capacity: usize) -> io::Result<Memory> {
         let fixed = Map::new(&file, 0, PAGE / WORD + RING)?;
         let area = Map::new(&file, 2 * PAGE, capacity)?;
-        Ok(Memory { file, fixed, area })
+        Ok(Memory { file, fixed, area, is_workers: false })
     }
 
     /// The file, for the other process.
@@ -110,6 +115,7 @@ impl Memory {
     /// The control page for as long as the process lives.
     pub(super) fn control_for_ever(&self) -> io::Result<&'static Control> {
         let map = Map::new(&self.file, 0, PAGE / WORD)?;
+        map.keep_from_copies();
         let first = map.first;
         std::mem::forget(map);
         // SAFETY: as in `control`; the mapping is never taken back.
@@ -137,7 +143,7 @@ impl Memory {
     fn grow(&mut self, words: usize) -> io::Result<()> {
         let words = words.checked_next_power_of_two().unwrap_or(words);
         rustix::fs::ftruncate(&self.file, length(words))?;
-        self.area = Map::new(&self.file, 2 * PAGE, words)?;
+        self.map_area(words)?;
         self.control().capacity.store(words as u64, Ordering::Release);
         Ok(())
     }
@@ -156,7 +162,14 @@ impl Memory {
         if !is_backed {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "shared memory was damaged"));
         }
-        self.area = Map::new(&self.file, 2 * PAGE, capacity)?;
+        self.map_area(capacity)
+    }
+
+    fn map_area(&mut self, words: usize) -> io::Result<()> {
+        self.area = Map::new(&self.file, 2 * PAGE, words)?;
+        if self.is_workers {
+            self.area.keep_from_copies();
+        }
         Ok(())
     }
 }

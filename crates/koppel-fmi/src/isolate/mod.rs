@@ -20,6 +20,7 @@
 //! | `lifeline.rs`  | no worker outlives its parent                                                |
 //! | `limits.rs`    | how much memory a worker may have                                            |
 //! | `ended.rs`     | how a worker ended, in words                                                 |
+//! | `sandbox/`     | what of the rest of the machine a worker can reach                           |
 //!
 //! The worker is a program that calls [`serve`]: `koppel` itself does in a hidden command. A program of your own names it
 //! with [`set_worker`], or calls [`serve`] when started with an argument only it knows. Linux only; elsewhere [`host`] says
@@ -27,9 +28,11 @@
 
 mod ended;
 mod limits;
+mod sandbox;
 
 pub use ended::{Ended, Ending};
 pub use limits::MemoryLimit;
+pub use sandbox::{Confinement, Sandbox};
 
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
@@ -75,6 +78,10 @@ pub struct Worker {
     pub arguments: Vec<OsString>,
 }
 
+/// How long to wait for a new worker before looking whether it is still there.
+#[cfg(target_os = "linux")]
+const LOOK: Duration = Duration::from_millis(20);
+
 /// The file of the running program, whatever has become of its name.
 const SELF: &str = "/proc/self/exe";
 
@@ -108,6 +115,8 @@ pub struct Isolation {
     pub step_timeout: Option<Duration>,
     /// Most memory it may have.
     pub memory_limit: MemoryLimit,
+    /// What else it may reach.
+    pub sandbox: Sandbox,
     /// True if what it prints is not shown, as in trials.
     pub is_quiet: bool,
 }

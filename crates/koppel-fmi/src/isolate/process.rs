@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -33,16 +34,26 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a worker. `memory` becomes its standard input; what it prints goes to standard error, as results may be on
-    /// standard output. It leads a process group of its own: Ctrl-C does not reach it before this process has
+    /// Starts a worker. `way` becomes its standard input; what it prints goes to standard error, as results may be on
+    /// standard output. It finds its folder for temporary files in the environment. It leads a process group of its own: Ctrl-C does not reach it before this process has
     /// finished its step, and its children can be ended with it.
-    pub(super) fn start(worker: &Worker, memory: OwnedFd, is_quiet: bool) -> io::Result<Process> {
+    pub(super) fn start(
+        worker: &Worker,
+        way: OwnedFd,
+        temporary: Option<&Path>,
+        is_quiet: bool,
+    ) -> io::Result<Process> {
         let mut command = Command::new(&worker.program);
         command.args(&worker.arguments).arg(std::process::id().to_string()).process_group(0);
         if let (true, Some(own)) = (worker.is_this_program(), std::env::args_os().next()) {
             command.arg0(own);
         }
-        command.stdin(Stdio::from(memory));
+        command.stdin(Stdio::from(way));
+        if let Some(folder) = temporary {
+            ["TMPDIR", "TMP", "TEMP"].into_iter().for_each(|name| _ = command.env(name, folder));
+            // Python would otherwise try to write beside its own files.
+            command.env("PYTHONDONTWRITEBYTECODE", "1");
+        }
         if is_quiet {
             command.stderr(Stdio::null());
         }
@@ -59,6 +70,11 @@ impl Process {
         WORKERS.fetch_add(1, Ordering::Relaxed);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Ok(Process { child, pid, memory: Cell::new(0) })
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends it at once.

@@ -6,6 +6,7 @@ use super::memory::Memory;
 use super::protocol::{
     self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, Place, RATES, READ, STEP, Trouble,
 };
+use super::sandbox::entry;
 use super::{Job, limits, ring};
 use crate::ffi::{LogMessage, LogSink, note_calls_in};
 use crate::fmu::Fmu;
@@ -16,17 +17,16 @@ use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Hold, Horizon, Subsystem};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) fn serve(parent: &str, jobs: &[(&str, Job)]) -> io::Result<()> {
+    let parent = lifeline::parent(parent)?;
+    // No thread may be there before, and no FMU.
+    let memory = Memory::open(entry::enter()?)?;
     let folder = lifeline::hold(parent)?;
-    let memory = Memory::open(io::stdin().as_fd().try_clone_to_owned()?)?;
     // The FMU finds an empty standard input.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     note_calls_in(std::slice::from_ref(&memory.control_for_ever()?.calls));
-    // When the machine runs out of memory, it is not the parent that has to go.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let mut worker = Worker { channel: Channel::new(memory), jobs, folder, fmu: None, hosted: None };
     while worker.turn()? == Go::On {}
     Ok(())

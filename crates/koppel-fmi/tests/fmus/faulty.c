@@ -4,20 +4,29 @@
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fenv.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -80,6 +89,56 @@ static void fault_and_come_back(void)
         }
 }
 
+/* All that a sandbox keeps an FMU from; what is not refused is named. */
+static void escape(void)
+{
+    char text[4096] = "";
+    int pair[2], parent = getppid();
+    struct iovec part = {text, sizeof text};
+    struct rlimit limit = {0, 0};
+#define REFUSED(call) do { errno = 0; if ((call) >= 0) fprintf(stderr, "not refused: %s\n", #call), succeed(); } while (0)
+#define FORBIDDEN(call) do { REFUSED(call); if (errno != EPERM) fprintf(stderr, "not forbidden: %s\n", #call), succeed(); } while (0)
+    REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+    REFUSED(socket(AF_NETLINK, SOCK_RAW, 0));
+    REFUSED(socket(AF_PACKET, SOCK_RAW, 0));
+    REFUSED(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+    REFUSED(process_vm_readv(parent, &part, 1, &part, 1, 0));
+    REFUSED(process_vm_writev(parent, &part, 1, &part, 1, 0));
+    FORBIDDEN(syscall(SYS_bpf, 0, NULL, 0));
+    FORBIDDEN(syscall(SYS_io_uring_setup, 1, text));
+    FORBIDDEN(mount("none", "/nowhere", "tmpfs", 0, NULL));
+    REFUSED(unshare(CLONE_NEWUSER));
+    REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+    REFUSED(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600));
+    REFUSED(kill(parent, 0));
+    FORBIDDEN(prlimit(parent, RLIMIT_CPU, NULL, &limit));
+    REFUSED(syscall(SYS_ioctl, 0, 0x700000000 | TIOCSTI, "x"));
+    REFUSED(syscall(SYS_openat, AT_FDCWD, (snprintf(text, sizeof text, "/proc/%d/mem", parent), text), O_RDONLY));
+    REFUSED(syscall(SYS_openat, AT_FDCWD, (snprintf(text, sizeof text, "/proc/%d/environ", parent), text), O_RDONLY));
+    REFUSED(chmod(getenv("FAULT_FOLDER"), 04755));
+    REFUSED(truncate((snprintf(text, sizeof text, "%s/secret", getenv("FAULT_FOLDER")), text), 0));
+    REFUSED(unlink(text));
+    REFUSED(rename(text, "moved"));
+    REFUSED(mkdir("made", 0700));
+    REFUSED(symlink("/", "made"));
+#ifdef __x86_64__
+    REFUSED(syscall(0x40000000 | SYS_socket, AF_INET, SOCK_STREAM, 0));
+    long answer;
+    __asm__ volatile("int $0x80" : "=a"(answer) : "a"(359), "b"(AF_INET), "c"(SOCK_STREAM), "d"(0) : "memory");
+    REFUSED(answer);
+#endif
+    if (prctl(PR_GET_DUMPABLE) != 0) fputs("not refused: dumps\n", stderr), succeed();
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY) fputs("not refused: large files\n", stderr), succeed();
+    /* What every program needs goes on. */
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || setsid() == -1 || system("true") || getpgid(0) == 0) deeds = NAN;
+    FILE *file = tmpfile();
+    snprintf(text, sizeof text, "%s/mine", getenv("TMPDIR"));
+    FILE *named = fopen(text, "w");
+    if (!named) deeds = NAN;
+    else fclose(named);
+    if (file) fclose(file);
+}
+
 static int happen(const char *fault)
 {
     char path[4096];
@@ -137,6 +196,12 @@ static int happen(const char *fault)
             succeed();
             ptrace(PTRACE_DETACH, getppid(), 0, 0);
         }
+    if (!strcmp(fault, "read outside")) {
+        snprintf(path, sizeof path, "%s/secret", getenv("FAULT_FOLDER"));
+        FILE *file = fopen(path, "r");
+        if (file) succeed(), fclose(file);
+    }
+    if (!strcmp(fault, "escapes")) escape();
     if (!strcmp(fault, "kill parent"))
         if (prctl(PR_SET_PDEATHSIG, 0), kill(getppid(), SIGKILL) == 0) succeed();
     return OK;
@@ -155,11 +220,17 @@ static int in(const char *call)
 /* The FMU itself computes as ever: only others see a mode that it has changed. */
 #define AS_EVER(work) do { fenv_t mode; fegetenv(&mode), fesetenv(FE_DFL_ENV); work; fesetenv(&mode); } while (0)
 
-static int later(const Instance *i, const char *call)
+/* Apart, so that a compiler computes nothing of it before or after the mode is set. */
+__attribute__((noinline)) static int is_late(const Instance *i)
 {
     const char *from = getenv("FAULT_FROM");
+    return i->time > (from ? atof(from) : 0.5) - 0.005;
+}
+
+static int later(const Instance *i, const char *call)
+{
     int is_time;
-    AS_EVER(is_time = i->time > (from ? atof(from) : 0.5) - 0.005);
+    AS_EVER(is_time = is_late(i));
     return is_time ? in(call) : OK;
 }
 
@@ -173,11 +244,17 @@ static int set(Instance *i, const unsigned *vr, size_t n, const double *value)
     return status;
 }
 
+/* Apart, too. */
+__attribute__((noinline)) static double result(const Instance *i, unsigned vr)
+{
+    return vr == 0 ? i->input : vr == 1 ? i->output + deeds : i->time;
+}
+
 static int get(Instance *i, const unsigned *vr, size_t n, double *value)
 {
     int status = later(i, "get");
     for (size_t k = 0; k < n; k++)
-        AS_EVER(value[k] = vr[k] == 0 ? i->input : vr[k] == 1 ? i->output + deeds : i->time);
+        AS_EVER(value[k] = result(i, vr[k]));
     return status;
 }
 
@@ -254,7 +331,8 @@ int fmi3DoStep(void *c, double time, double size, bool forward, bool *event, boo
 {
     (void)forward;
     *event = *terminate = *early = false;
-    *last = time + size;
-    return step(c, time, size);
+    int status = step(c, time, size);
+    *last = ((Instance *)c)->time;
+    return status;
 }
 #endif

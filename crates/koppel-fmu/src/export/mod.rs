@@ -27,7 +27,7 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Ode, OdeModel};
 use koppel_fmi::archive as archives;
 use koppel_fmi::import::Without;
-use koppel_io::system_file::{self, SystemSpec};
+use koppel_io::system_file::{self, ISOLATION_KEYS, SystemSpec};
 use koppel_session::{Kind, Remark, RunOptions, Session};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -360,9 +360,6 @@ fn identifier(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("m_{name}") }
 }
 
-/// Settings of processes of their own: inside an FMU there is no program of koppel that could be one.
-const ISOLATION: [&str; 3] = ["isolate", "step_timeout", "memory_limit"];
-
 /// An FMU file, which may lie in a package.
 fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     let (file, mut entries) = archives::split(path);
@@ -393,12 +390,13 @@ fn resources(file: &SystemSpec) -> Result<Vec<File>> {
         let entry = table.get_mut("subsystems").and_then(|all| all.get_mut(&subsystem));
         if let Some(entry) = entry.and_then(toml::Value::as_table_mut) {
             entry.insert("fmu".into(), toml::Value::String(name));
-            ISOLATION.iter().for_each(|key| drop(entry.remove(*key)));
+            // Inside an FMU there is no program of koppel that could be a process of its own.
+            ISOLATION_KEYS.iter().for_each(|key| drop(entry.remove(*key)));
         }
     }
     if let Some(run) = table.get_mut("run").and_then(toml::Value::as_table_mut) {
         run.remove("stop_when");
-        ISOLATION.iter().for_each(|key| drop(run.remove(*key)));
+        ISOLATION_KEYS.iter().for_each(|key| drop(run.remove(*key)));
     }
     let text = toml::to_string(&table).map_err(|error| failed(error.to_string()))?;
     files.insert(0, File { name: plan::SYSTEM.into(), content: text.into_bytes() });

@@ -17,7 +17,7 @@ use super::tree::{Entry, Node, Value};
 type Result<T> = std::result::Result<T, Marks>;
 
 /// The keys.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 14] = [
     "fmu",
     "interface",
     "parameters",
@@ -26,6 +26,10 @@ pub(super) const KEYS: [&str; 10] = [
     "isolate",
     "step_timeout",
     "memory_limit",
+    "sandbox",
+    "network",
+    "write",
+    "read",
     "probe",
     "continuous",
 ];
@@ -90,7 +94,7 @@ pub(super) fn read(entry: &Entry, folder: &Path) -> Result<FmuSpec> {
             _ => Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
         }),
         continuous: fields.read("continuous", names).unwrap_or_default(),
-        isolating: fields.note(isolation::read(&entry.node)).unwrap_or_default(),
+        isolating: fields.note(isolation::read(&entry.node, folder)).unwrap_or_default(),
         solver: fields.read("solver", |node| decode_tagged(node, "solver", "method")),
         is_model_exchange: fields.read("interface", interface),
         spans,

@@ -79,7 +79,7 @@ pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
 pub use fmu::FmuSpec;
-pub use isolation::Isolating;
+pub use isolation::{Isolating, KEYS as ISOLATION_KEYS};
 pub use mistake::{Mark, Marks, Mistake, Mistakes, Span, known_names};
 pub use reads::files_read;
 pub use structure::{Exported, export, is_structure, load_structure};
@@ -220,7 +220,7 @@ impl SystemSpec {
         let mut text = |key| root.read(key, |node| node.text(key).map(str::to_owned));
         let (title, description) = (text("title"), text("description"));
         let run = root.get("run").and_then(|node| {
-            let isolating = marks.note(isolation::read(node));
+            let isolating = marks.note(isolation::read(node, &document.folder));
             let confirm = marks.note(confirm::read(node));
             let run = marks.note(run::read(&root, &links));
             run.zip(isolating).zip(confirm)
@@ -366,7 +366,7 @@ impl SystemSpec {
         let RunConfig { start, stop, .. } = self.run;
         warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)).map(Remark::from));
         for (name, fmu) in self.subsystems.iter().filter_map(|one| Some((&one.name, one.fmu.as_ref()?))) {
-            let idle = fmu.isolating.or(self.isolating).idle_limit();
+            let idle = fmu.isolating.clone().or(self.isolating.clone()).idle_limit();
             warnings.extend(idle.map(|key| {
                 format!("`{key}` does nothing for `{name}`: the FMU is not isolated (isolate = true)").into()
             }));

@@ -13,7 +13,7 @@ use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, 
 
 use super::super::mistake::Mark;
 use super::super::tree::{Entry, Node, Value};
-use super::super::{SystemSpec, resolved, subsystem};
+use super::super::{SystemSpec, isolation, resolved, subsystem};
 use super::types::{Element, GivenValue, Types};
 use crate::{Error, Result};
 
@@ -42,7 +42,14 @@ pub fn export(file: &SystemSpec, out: &Path, version: Version) -> Result<Exporte
     let (connections, kept) = packing.connections(&parts)?;
     let note =
         |kept: &Kept| format!("{}, which SSP does not know: it is kept in koppel's annotation", kept.why);
-    let notes = kept.iter().map(note).collect();
+    let mut notes: Vec<String> = kept.iter().map(note).collect();
+    if let Some(toml::Value::Array(inputs)) = resolved::open_table(file).get("inputs") {
+        let to =
+            inputs.iter().filter(|input| is_from_file(input)).filter_map(|input| input.get("to")?.as_str());
+        notes.extend(to.map(|to| {
+            format!("the signal of `{to}` comes from a file, which no package can name: say it in a settings file beside the package")
+        }));
+    }
     let name = if file.title.is_empty() {
         out.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     } else {
@@ -64,6 +71,13 @@ pub fn export(file: &SystemSpec, out: &Path, version: Version) -> Result<Exporte
     };
     write_ssp(out, &system, &files).map_err(|error| super::refused(out, error, Tolerance::Tolerant))?;
     Ok(Exported { components: system.components.len(), fmus: files.len(), notes })
+}
+
+/// True for a signal that is read from a file.
+fn is_from_file(input: &toml::Value) -> bool {
+    let signals = input.get("signal");
+    let one = |signal: &toml::Value| signal.get("file").is_some();
+    signals.is_some_and(|signal| one(signal) || signal.as_array().is_some_and(|list| list.iter().any(one)))
 }
 
 type Marked<T> = std::result::Result<T, Mark>;
@@ -286,6 +300,22 @@ fn settings(file: &SystemSpec, kept: &[Kept]) -> String {
         connections.retain(|c| {
             c.get("to").and_then(|to| to.as_str()).is_some_and(|to| kept.iter().any(|kept| kept.to == to))
         });
+    }
+    // What the reader of the package decides, and what would lead out of it.
+    let is_theirs = |key: &str, value: &toml::Value| {
+        isolation::KEYS.contains(&key) && !(key == "isolate" && value.as_bool() == Some(true))
+    };
+    if let Some(toml::Value::Table(run)) = table.get_mut("run") {
+        run.retain(|key, value| !is_theirs(key, value));
+    }
+    if let Some(toml::Value::Table(subsystems)) = table.get_mut("subsystems") {
+        for keys in subsystems.iter_mut().filter_map(|(_, one)| one.as_table_mut()) {
+            keys.retain(|key, value| !is_theirs(key, value));
+        }
+        subsystems.retain(|_, subsystem| subsystem.as_table().is_some_and(|keys| !keys.is_empty()));
+    }
+    if let Some(toml::Value::Array(inputs)) = table.get_mut("inputs") {
+        inputs.retain(|input| !is_from_file(input));
     }
     table.retain(|_, value| match value {
         toml::Value::Table(keys) => !keys.is_empty(),

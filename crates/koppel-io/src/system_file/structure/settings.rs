@@ -5,6 +5,7 @@ use std::path::Path;
 use koppel_ssp::{Components, FlatConnection, SETTINGS_ANNOTATION, Ssp};
 
 use super::super::document::Document;
+use super::super::isolation;
 use super::super::mistake::{Mark, Marks};
 use super::super::tree::{self, Entry, Node, Value};
 use super::beside;
@@ -22,13 +23,13 @@ pub(super) fn add(document: &mut Document, path: &Path, ssp: &Ssp) -> Result<()>
     let default = ["start", "stop"].map(|key| (key, time(&document.root, key)));
     if let Some(text) = ssp.settings() {
         let place = format!("{} (annotation {SETTINGS_ANNOTATION})", ssp.structure().file);
-        overlay(document, &place, &text)?;
+        overlay(document, &place, &text, Origin::Package)?;
         sources.push("the annotation".to_owned());
     }
     let file = beside(path);
     if file.exists() {
         let text = std::fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        overlay(document, &file.display().to_string(), &text)?;
+        overlay(document, &file.display().to_string(), &text, Origin::User)?;
         sources.push(format!("`{}`", file.display()));
     }
     if sources.is_empty() {
@@ -54,7 +55,16 @@ fn time(root: &Node, key: &str) -> Option<f64> {
     root.get("run")?.get(key)?.number(key).ok()
 }
 
-fn overlay(document: &mut Document, place: &str, text: &str) -> Result<()> {
+/// Who says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The author of the package, who may not decide what it may do on this machine.
+    Package,
+    /// The user.
+    User,
+}
+
+fn overlay(document: &mut Document, place: &str, text: &str, origin: Origin) -> Result<()> {
     let offset = document.add(place, text);
     let parsed = tree::parse(text).map_err(|mark| {
         let span = mark.span.start + offset..mark.span.end + offset;
@@ -64,6 +74,13 @@ fn overlay(document: &mut Document, place: &str, text: &str) -> Result<()> {
     node.shift(offset as isize);
     let checked = check(&document.root, &node);
     checked.map_err(|mark| document.mistake(mark))?;
+    if origin == Origin::Package {
+        without_files(&node).map_err(|mark| document.mistake(mark))?;
+        for key in harmless(&mut node) {
+            let text = format!("{key} in the package: isolation and its limits are yours to set");
+            document.notices.push(("ignored", text));
+        }
+    }
     merge(&mut document.root, node);
     Ok(())
 }
@@ -89,6 +106,50 @@ fn check(root: &Node, settings: &Node) -> Marked<()> {
         }
     }
     fields.or(())
+}
+
+/// Removes what would lift limits of FMUs, or open something to them; what was removed. That they are isolated may be said.
+fn harmless(settings: &mut Node) -> Vec<String> {
+    let mut removed = Vec::new();
+    let Value::Table(sections) = &mut settings.value else { return removed };
+    let mut clean = |node: &mut Node, whose: &str| {
+        let Value::Table(entries) = &mut node.value else { return };
+        entries.retain(|entry| {
+            let isolates = entry.name == "isolate" && matches!(entry.node.value, Value::Bool(true));
+            let stays = isolates || !isolation::KEYS.contains(&entry.name.as_str());
+            if !stays {
+                removed.push(format!("`{}` of {whose}", entry.name));
+            }
+            stays
+        });
+    };
+    for section in sections {
+        match (section.name.as_str(), &mut section.node.value) {
+            ("run", _) => clean(&mut section.node, "[run]"),
+            ("subsystems", Value::Table(all)) => {
+                all.iter_mut().for_each(|one| clean(&mut one.node, &format!("`{}`", one.name)));
+            }
+            _ => {}
+        }
+    }
+    removed
+}
+
+/// A package names no files of the machine.
+fn without_files(node: &Node) -> Marked<()> {
+    let mut marks = Marks::default();
+    for entry in node.entries() {
+        if matches!(entry.name.as_str(), "file" | "equations_file" | "include") {
+            let mark = Mark::new(
+                entry.key.clone(),
+                format!("a package cannot name files of this machine (`{}`)", entry.name),
+            );
+            marks.add(mark.hint("say it in a file of your own beside the package"));
+        }
+        marks.note(without_files(&entry.node));
+    }
+    node.items().iter().for_each(|item| _ = marks.note(without_files(item)));
+    marks.or(())
 }
 
 /// Tables join, lists are continued, everything else is replaced.
