@@ -83,3 +83,14 @@ pub(crate) fn replace_block(file: &str, name: &str, text: &str) -> Result<()> {
     let new = format!("{}{begin}{}\n{}", &old[..from], text.trim_end(), &old[to..]);
     std::fs::write(&path, new).map_err(|error| format!("{file}: {error}"))
 }
+
+/// The same; a block that is not there yet is added at the end.
+pub(crate) fn put_block(file: &str, name: &str, text: &str) -> Result<()> {
+    let path = root().join(file);
+    let old = std::fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
+    if !old.contains(&format!("<!-- begin {name} -->\n")) {
+        let new = format!("{}\n\n<!-- begin {name} -->\n<!-- end {name} -->\n", old.trim_end());
+        std::fs::write(&path, new).map_err(|error| format!("{file}: {error}"))?;
+    }
+    replace_block(file, name, text)
+}

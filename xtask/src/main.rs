@@ -1,6 +1,7 @@
 //! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]] | trace | instructions`.
 
 mod bench;
+mod calibration;
 mod command;
 mod cross_check;
 mod instructions;
@@ -24,7 +25,10 @@ usage: cargo xtask TASK
                    reproduce tables and figures of the papers; `papers --help` lists the arguments
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
                    soak, kills, mutations, foreign-files, wheel, faults, vfps, hinf, auto, fmu-steps,
-                   papers
+                   papers, calibration
+  proof calibration [--seed N] [--systems N]
+                   verdicts on random systems beside the truth, into bench/calibration.md; seed 1 and 1000 systems
+                   unless told otherwise
   proof cross-check PATH
                    try the FMUs of a checkout or bare git directory of modelica/fmi-cross-check and write
                    bench/cross-check.md
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         ["bench", names @ ..] => bench::run(names),
         ["proof", "cross-check", path] => cross_check::run(path),
         ["proof", "cross-check", ..] => Err(USAGE.into()),
+        ["proof", "calibration", more @ ..] if !more.is_empty() => calibration::run(more),
         ["proof", names @ ..] => proof::run(names),
         ["lines", revisions @ ..] if revisions.len() <= 2 => lines::run(revisions),
         ["trace"] => trace::run(None),

@@ -12,6 +12,7 @@
 //! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
 //! * faults: every fault of an FMU in every call, supervised, isolated and in process, into `bench/faults.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`;
+//! * verdicts on random systems beside the truth, into `bench/calibration.md`;
 //! * the papers' tables and figures in full, and the cost of their studies, into `bench/papers.md`.
 //!
 //! `cross-check PATH` needs files from outside the project and runs only by its name: see `cross_check`.
@@ -41,13 +42,14 @@ const LINES: [(&str, Proof); 5] = [
 const WITH_BINARY: [&str; 4] = ["soak", "kills", "mutations", "faults"];
 
 /// Those that write tables elsewhere.
-const TABLES: [(&str, Table); 6] = [
+const TABLES: [(&str, Table); 7] = [
     ("faults", faults),
     ("vfps", vfps),
     ("hinf", hinf),
     ("auto", auto),
     ("fmu-steps", fmu_steps),
     ("papers", crate::papers::prove),
+    ("calibration", || crate::calibration::run(&[])),
 ];
 
 /// Runs those that are named, or all.

@@ -18,7 +18,7 @@ fn steps_are_told() {
         "on average",
         "changes",
         "adaptive step     defects below 0.01",
-        "certificate       trusted",
+        "verdict           trusted",
     ]);
     let document = folder.succeed(&["run", "system.toml", "--json"]).json();
     let sizes = &document["step_sizes"];

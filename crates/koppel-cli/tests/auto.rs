@@ -172,15 +172,25 @@ fn unsaid(step: &str) -> String {
     unsaid
 }
 
-/// A file that says nothing gets the simplest method that keeps the error at its step, quickly and without a word but in the
-/// summary; and a better one where holding inputs is not stable.
+/// A file that says nothing gets the most accurate of the cheapest methods at its step, without a word but in the summary; and another
+/// one where holding inputs is not stable.
 #[test]
 fn a_coupling_that_is_not_said_is_chosen() {
     let folder = Folder::with(&unsaid("2e-3"));
     let said = folder.succeed(&["run", "system.toml", "--out", "a.csv"]);
-    said.says(&["auto  ", "zoh, parallel, 0.002 s", "pinned by"]);
+    said.says(&["auto  ", ", 0.002 s: predicted error ", "pinned by"]);
     assert_eq!(said.err, "");
-    folder.succeed(&["run", "system.toml", "--coupling", "zoh", "--out", "b.csv"]);
+    let chosen = summary(&folder, &["run", "system.toml"]);
+    let held = summary(&folder, &["run", "system.toml", "--coupling", "zoh"]);
+    let of = |report: &Value| report["certificate"]["overall"]["error"].as_f64().unwrap();
+    assert!(
+        of(&chosen) < 0.2 * of(&held)
+            && chosen["subsystems"][0]["step_calls"] == held["subsystems"][0]["step_calls"]
+    );
+    // What is pinned gives the same run.
+    let method = chosen["settings"]["run"]["coupling"]["method"].as_str().unwrap();
+    let schedule = chosen["settings"]["run"]["schedule"].as_str().unwrap();
+    folder.succeed(&["run", "system.toml", "--coupling", method, "--schedule", schedule, "--out", "b.csv"]);
     assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
     // Zero-order hold is stable up to 38.1 ms.
     folder.write("system.toml", &unsaid("0.038"));
@@ -227,4 +237,28 @@ fn where_nothing_may_be_tried_inputs_are_held() {
     folder.write("study.toml", &folder.read("study.toml").replace("system.toml", "said.toml"));
     folder.succeed(&["study", "study.toml", "--out", "wanted"]);
     assert_eq!(folder.read("found/runs.csv"), folder.read("wanted/runs.csv"));
+}
+
+/// Nothing is timed: however busy the machine, all that is said of a choice is the same.
+#[test]
+fn choices_do_not_depend_on_the_load() {
+    let folder = Folder::new();
+    let file = examples().join("van-der-pol.toml");
+    let arguments = ["run", file.to_str().unwrap(), "--coupling", "auto", "--step", "auto", "--no-cache"];
+    let choice = || summary(&folder, &arguments)["auto"].clone();
+    let first = choice();
+    assert!(first["calls"].as_f64().unwrap() <= 2e5, "{first:#}");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::black_box((0..10_000_u64).sum::<u64>());
+                }
+            });
+        }
+        let again = [choice(), choice()];
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(again, [first.clone(), first.clone()]);
+    });
 }

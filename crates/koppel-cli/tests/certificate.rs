@@ -20,7 +20,7 @@ fn a_verdict_for_people_programs_and_ci() {
     let folder = Folder::with(SYSTEM);
     let said =
         folder.succeed(&["run", "system.toml", "--step", "2e-5", "--require", "trusted", "--out", "a.csv"]);
-    said.says(&["certificate       trusted: error at most", "estimated error"]);
+    said.says(&["verdict           trusted: error at most", "estimated error"]);
     let beside: Value = serde_json::from_str(&folder.read("a.csv-metadata.json")).unwrap();
     assert_eq!(beside["notes"][0]["koppel"]["extra"]["certificate"]["verdict"], "trusted");
     let said = folder.run(&["run", "system.toml", "--step", "1e-2", "--require", "trusted"]);
@@ -80,7 +80,7 @@ fn runs_at_other_steps_confirm_what_no_model_tells() {
     let said = folder.succeed(&["run", "system.toml", "--step", "1e-4"]);
     said.says(&["unconfirmed: error unknown: confirming it takes 3.24e5 step calls", "`--confirm always`"]);
     let said = folder.succeed(&["run", "system.toml", "--step", "0.1"]);
-    said.says(&["unconfirmed: error about", "better result     a step of 0.0618 s"]);
+    said.says(&["unconfirmed: error about", "better            a step of 0.0269 s was run"]);
     // The former name of the verdict.
     folder.succeed(&["run", "system.toml", "--step", "1e-4", "--require", "doubtful"]);
     let said = folder.run(&["run", "system.toml", "--confirm", "sometimes"]);

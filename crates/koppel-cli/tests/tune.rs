@@ -207,3 +207,34 @@ fn settings_of_a_structure_go_beside_it() {
     let radius = |value: &Value| value["spectral_radius"].as_f64().unwrap();
     assert!((radius(&check) / radius(row) - 1.0).abs() < 1e-6, "{check:#} {row:#}");
 }
+
+/// Whose loop is closed after a second: linear models at the start know nothing of it.
+const LATE: &str = "[run]\nstop = 10.0\nstep = 0.05\ncoupling = \"zoh\"\n\
+    [subsystems.a]\nmodel = \"equations\"\nequations = \"\"\"\ninput u\noutput y\nstate x = 1\n\
+    der(x) = -0.2 * x + 30 * clamp(time - 1, 0, 1) * u\ny = x\n\"\"\"\n\
+    [subsystems.b]\nmodel = \"equations\"\nequations = \"\"\"\ninput u\noutput y\nstate x = 0\n\
+    der(x) = 2 * (-u - x)\ny = x\n\"\"\"\n\
+    [[connections]]\nfrom = \"a.y\"\nto = \"b.u\"\n[[connections]]\nfrom = \"b.y\"\nto = \"a.u\"\n";
+
+/// What is recommended was run: settings that are good only by the forecast are neither recommended nor written.
+#[test]
+fn nothing_is_written_that_a_run_does_not_confirm() {
+    let folder = Folder::with(LATE);
+    let only = ["--methods", "zoh", "--steps", "0.2:1", "--keep", "schedule,connections"];
+    let said = folder.run(&[&["tune", "system.toml", "--apply"], &only[..]].concat());
+    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
+    said.errs_with(&["nothing was written", "a run of a copy"]);
+    assert_eq!(folder.read("system.toml"), LATE);
+    let found = tune(&folder, &only);
+    assert!(found["chosen"].is_null() && !found["refused"].as_array().unwrap().is_empty(), "{found:#}");
+    // A row by its number is run, too.
+    let said = folder.run(&[&["tune", "system.toml", "--apply", "1"], &only[..]].concat());
+    assert!(said.code == Some(2) && folder.read("system.toml") == LATE, "{}", said.err);
+    // What holds is written, and its run keeps the error.
+    let fine =
+        ["--methods", "foh", "--steps", "0.001:0.005", "--keep", "schedule,connections", "--error", "0.02"];
+    let found = tune(&folder, &[&fine[..], &["--apply"]].concat());
+    assert_eq!(found["verified"]["verdict"], "trusted", "{found:#}");
+    let run = folder.succeed(&["run", "system.toml", "--json"]).json();
+    assert!(run["certificate"]["overall"]["error"].as_f64().unwrap() <= 0.02, "{run:#}");
+}

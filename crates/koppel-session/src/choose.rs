@@ -151,7 +151,7 @@ impl Session {
             aim: self.spec.run.coupling.open().unwrap_or_default(),
             spared: spared(&self.spec),
             excluded: excluded.to_vec(),
-            patience: if self.spec.is_asked() { Task::ASKED } else { Task::UNASKED },
+            effort: if self.spec.is_asked() { Task::ASKED } else { Task::UNASKED },
         }
     }
 

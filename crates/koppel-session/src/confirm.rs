@@ -12,8 +12,9 @@ use crate::Session;
 /// How often subsystems may be stepped in a run and its shadows together, unless more is asked for.
 const CALLS: u64 = 200_000;
 
-/// Calls of a run and both its shadows, relative to those of the run.
-const ALL: f64 = 3.24;
+/// Calls of a run and both its shadows, relative to those of the run; and with the finest one, where those leave doubt.
+const BOTH: f64 = 3.24;
+const ALL: f64 = 6.96;
 
 /// Makes the shadows of a run.
 pub(crate) struct Confirmer {
@@ -41,13 +42,13 @@ impl Confirmer {
         let run_config = &mut copies.spec.run;
         (run_config.record_every, run_config.record_events) = (u64::MAX, false);
         let confirmer = Confirmer { session: copies, confirm };
-        confirmer.check_cost(run.steps().saturating_mul(run.graph().len() as u64))?;
+        confirmer.check_cost(BOTH, run.steps().saturating_mul(run.graph().len() as u64))?;
         Ok(confirmer)
     }
 
-    /// Refuses shadows of a run of so many step calls if they cost too much.
-    fn check_cost(&self, calls: u64) -> std::result::Result<(), String> {
-        let all = ALL * calls as f64;
+    /// Refuses shadows of a run of so many step calls if they cost too much, relative to those.
+    fn check_cost(&self, relative: f64, calls: u64) -> std::result::Result<(), String> {
+        let all = relative * calls as f64;
         if self.confirm == Confirm::Auto && all > CALLS as f64 {
             return Err(format!(
                 "confirming it takes {all:.2e} step calls in all, above the limit of {CALLS}; use `--confirm always` to run it anyway"
@@ -67,7 +68,8 @@ impl Confirmer {
         shadow: Shadow,
         go_on: &mut (dyn FnMut(&Run) -> bool + Send),
     ) -> std::result::Result<Points, String> {
-        self.check_cost(of.statistics().shares.iter().map(|share| share.step_calls).sum())?;
+        let relative = if shadow == Shadow::Finest { ALL } else { BOTH };
+        self.check_cost(relative, of.statistics().shares.iter().map(|share| share.step_calls).sum())?;
         let mut session = self.session.clone();
         session.spec.run.step *= shadow.ratio();
         let step = session.spec.run.step;

@@ -15,14 +15,17 @@
 //! | `choose.rs`    | settings in the place of `auto`                                        |
 //! | `guard.rs`     | zero-stability: before the run, and on its way                         |
 //! | `outlook.rs`   | a warning before a run that will go wrong                              |
+//! | `advice.rs`    | a run in three lines: verdict, stability, what would be better        |
 //! | `run.rs`       | a run that is ready, and its certificate                               |
 //! | `confirm.rs`   | runs at other steps that confirm its error                             |
 //! | `fmus.rs`      | what FMUs share, and what they can really do                           |
+//! | `verify.rs`    | runs of copies, before settings are recommended                       |
 //! | `monolith.rs`  | the monolithic system, as a reference                                       |
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
 //! | `replay.rs`    | FMUs that cannot save their state, continued from a log of their inputs |
 //! | `probe_cache.rs` | what was found of FMUs, kept between runs                            |
 
+mod advice;
 mod build;
 mod choose;
 mod confirm;
@@ -37,6 +40,7 @@ mod remark;
 pub mod replay;
 mod run;
 mod trials;
+mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +53,7 @@ pub use koppel_io::system_file::Confirm;
 use koppel_io::system_file::{self, Document, Place, Setting, SystemSpec};
 use koppel_ssp::Tolerance;
 
+pub use advice::Advice;
 use fmu::Purpose;
 pub use fmus::Fmus;
 pub use koppel::diagnostic::Remark;
@@ -57,6 +62,7 @@ pub use log::FmuLog;
 pub use monolith::{MONOLITH, monolith};
 pub use remark::{Kind, RemarkSink};
 pub use run::{Outcome, PreparedRun, RunOptions};
+pub use verify::Verified;
 
 /// A system that is ready to be run, and what its runs share.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use koppel::analysis::{LinearSystem, StepMatrix};
 use koppel::diagnostic::Remark;
 use koppel::run::{Run, RunConfig};
 
+use crate::advice::Ahead;
 use crate::number::significant;
 
 /// States up to which it costs little.
@@ -14,17 +15,21 @@ const LARGE: f64 = 0.2;
 /// Disturbances that become so many times as large before the run ends make it useless.
 const GROWN: f64 = 10.0;
 
-/// The warning of a system whose run will be unstable, or of a linear one that will be far off. What is not linear is linearised where
-/// it stands.
-pub(crate) fn look(run: &mut Run, config: &RunConfig) -> Option<Remark> {
+/// What there is to know of a small system: nothing if it changes on the way. What is not linear is linearised where it stands.
+pub(crate) fn ahead(run: &mut Run, config: &RunConfig) -> Option<Ahead> {
     if config.at.iter().any(|change| change.time > config.start) {
         return None;
     }
     let system = LinearSystem::new(run).ok().filter(|system| system.states() <= SMALL)?;
+    Some(Ahead { system, config: config.clone() })
+}
+
+/// The warning of a system whose run will be unstable, or of a linear one that will be far off.
+pub(crate) fn warning(Ahead { system, config }: &Ahead) -> Option<Remark> {
     let (method, step) = (config.coupling.name(), config.step);
     let way_out =
         "`koppel check` lists the stable steps of every method; use --coupling auto, or also --step auto";
-    let growth = StepMatrix::of(&system, config).and_then(|_| system.growth(config)).ok()?;
+    let growth = StepMatrix::of(system, config).and_then(|_| system.growth(config)).ok()?;
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
     let (will, linearised, grown) = match system.is_exact() {

@@ -10,11 +10,13 @@ use koppel::record::Recorder;
 use koppel::run::{Ending, Flow, Run, RunConfig, RunState};
 use koppel::workbench::{Copies, Preparation};
 
+use crate::advice::{Advice, Ahead};
 use crate::build::is_open;
 use crate::confirm::Confirmer;
 use crate::fmu::{Purpose, Wanted};
 use crate::fmus::spared;
 use crate::guard::Guard;
+use crate::number::significant;
 use crate::remark::{note, warn};
 use crate::{Confirm, RemarkSink, Result, Session, choose, outlook};
 
@@ -55,6 +57,10 @@ pub struct PreparedRun {
     confirmer: Option<Box<Confirmer>>,
     /// What koppel warned of before it began.
     warning: Option<String>,
+    /// The system at its start, if it is small and exactly linear.
+    ahead: Option<Box<Ahead>>,
+    /// The error that `auto` has predicted.
+    promise: Option<f64>,
 }
 
 impl Session {
@@ -83,9 +89,10 @@ impl Session {
         let guard = Guard::new(&mut run, self, options.accepts_unstable, sink).map_err(engine)?;
         // FMUs would have to be called.
         let is_known = run.network().is_linear() || self.spec.fmus().is_empty();
-        let mut warning = None;
+        let (mut warning, mut ahead) = (None, None);
         if options.looks_ahead && options.from.is_none() && !options.accepts_unstable && is_known {
-            warning = outlook::look(&mut run, config);
+            ahead = outlook::ahead(&mut run, config);
+            warning = ahead.as_ref().and_then(outlook::warning);
             warning.iter().for_each(|remark| warn(sink, remark.clone()));
         }
         let mut certifier =
@@ -99,7 +106,9 @@ impl Session {
             }
         }
         let warning = warning.map(|remark| remark.text);
-        Ok(PreparedRun { run, guard, certifier, confirmer, warning })
+        let ahead = ahead.filter(|ahead| ahead.system.is_exact()).map(Box::new);
+        let promise = self.chosen().and_then(|choice| choice.error);
+        Ok(PreparedRun { run, guard, certifier, confirmer, warning, ahead, promise })
     }
 
     /// Builds the system and brings it to its start.
@@ -239,6 +248,7 @@ impl PreparedRun {
             (Outcome::Interrupted, _) => Err("the run was interrupted".into()),
             (Outcome::Failed, _) => Err("the run failed".into()),
         });
+        let found = self.beside_promise(found);
         Some(match (outcome, found.verdict, &self.warning) {
             (Outcome::Failed, ..) => {
                 Certificate { verdict: RunVerdict::Wrong, reason: "the run failed".into(), ..found }
@@ -250,6 +260,29 @@ impl PreparedRun {
             },
             _ => found,
         })
+    }
+
+    /// Says so if the error is larger than `auto` has predicted: such a run is not trusted.
+    fn beside_promise(&self, found: Certificate) -> Certificate {
+        let (Some(promise), Some(band)) = (self.promise, found.overall) else { return found };
+        if band.low <= promise {
+            return found;
+        }
+        let percent = |share: f64| format!("{} %", significant(100.0 * share, 2));
+        let sign = format!(
+            "`auto` predicted an error of {}, but it is at least {}: choose settings yourself",
+            percent(promise),
+            percent(band.low)
+        );
+        let reason = format!("{}; {sign}", found.reason);
+        let signs = found.signs.into_iter().chain([sign]).collect();
+        Certificate { verdict: found.verdict.min(RunVerdict::Unconfirmed), reason, signs, ..found }
+    }
+
+    /// The run in three lines, with its certificate.
+    #[must_use]
+    pub fn advice(&self, certificate: Option<&Certificate>) -> Advice {
+        Advice::of_run(&self.run, certificate, self.ahead.as_deref())
     }
 }
 

@@ -15,15 +15,8 @@ fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let step = if steps == Steps::Given { case.run.step } else { (case.run.stop - case.run.start) / 500.0 };
     let config = RunConfig { coupling, step, ..case.run.clone() };
     let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
-    let task = Task {
-        config,
-        steps,
-        schedules,
-        aim,
-        spared: Vec::new(),
-        excluded: Vec::new(),
-        patience: Task::ASKED,
-    };
+    let task =
+        Task { config, steps, schedules, aim, spared: Vec::new(), excluded: Vec::new(), effort: Task::ASKED };
     let mut start = |config: &RunConfig| Run::new(case.system()?, config);
     choose(&task, &mut start, &|_| {}).unwrap()
 }
@@ -61,19 +54,47 @@ fn ten_choices_at_a_given_step_are_equal() {
     }
 }
 
-/// The simplest method that keeps the error is taken, and where holding inputs is not enough a better one.
+/// Of methods of about the same cost the most accurate is taken, and where holding inputs is not enough another one.
 #[test]
-fn a_given_step_gets_the_simplest_method_that_keeps_the_error() {
+fn a_given_step_gets_the_most_accurate_method_of_the_cheapest() {
     let truck = case("quarter-truck").unwrap();
     let at =
         |step: f64| Case { run: RunConfig { step, ..truck.run.clone() }, ..case("quarter-truck").unwrap() };
     // Zero-order hold has 0.3 % at 2 ms, 4 % at 20 ms, and is not stable beyond 38.1 ms.
     let fine = auto(&at(2e-3), Steps::Given, AutoConfig::default());
-    assert_eq!(fine.chosen.coupling, CouplingConfig::zoh(), "{fine:?}");
-    assert_eq!(fine.chosen.schedule, ScheduleConfig::PARALLEL);
+    let kept = || fine.tried.iter().filter(|tried| tried.keeps);
+    let held = kept().find(|tried| tried.method == "zoh, parallel").unwrap();
+    assert!(
+        kept().count() >= 4 && kept().all(|tried| tried.cost.unwrap() <= 1.15 * held.cost.unwrap()),
+        "{fine:?}"
+    );
+    let least = kept().filter_map(|tried| tried.error).fold(f64::INFINITY, f64::min);
+    assert!(
+        fine.error.unwrap() <= 1.25 * least && fine.error.unwrap() < 0.2 * held.error.unwrap(),
+        "{fine:?}"
+    );
     let coarse = auto(&at(0.038), Steps::Given, AutoConfig::default());
     assert!(coarse.chosen.coupling != CouplingConfig::zoh(), "{coarse:?}");
     assert!(coarse.error.unwrap() <= 0.05 && coarse.warnings.is_empty(), "{coarse:?}");
+}
+
+/// What choosing takes is counted: no more than there is, or a tenth of the run, and where the whole run cannot be tried nothing is
+/// promised.
+#[test]
+fn trials_cover_the_whole_run_or_nothing_is_promised() {
+    let oscillator = case("van-der-pol").unwrap();
+    let until = |stop: f64| {
+        let run = RunConfig { stop, ..oscillator.run.clone() };
+        auto(&Case { run, ..case("van-der-pol").unwrap() }, Steps::Given, AutoConfig::default())
+    };
+    let short = until(30.0);
+    assert_eq!((short.basis, short.looked_until), (Basis::Pilots, 30.0));
+    assert!(short.calls > 0.0 && short.calls <= Task::ASKED, "{short:?}");
+    assert_eq!(until(30.0), short, "all of it is the same each time");
+    let long = until(30_000.0);
+    assert_eq!((long.basis, long.error), (Basis::Nothing, None), "{long:?}");
+    assert!(long.warnings[0].contains("not judged"), "{long:?}");
+    assert!(long.calls <= 0.1 * 2.0 * 30_000.0 / oscillator.run.step, "{long:?}");
 }
 
 /// Fewer communications are worth longer steps: five times zero-order hold's limit of 38.1 ms.

@@ -8,6 +8,7 @@
 //! | `fmu_steps`       | largest steps of VFPS on FMUs                                                   | `docs/vfps.md`   |
 //! | `auto_figures`    | what `auto` chooses, beside a grid of methods and steps                         | `docs/auto.md`   |
 //! | `hinf_figures`    | random dual masses, vehicle and steering under the H∞ coupling                  | `bench/hinf.md`  |
+//! | `calibration`     | verdicts on runs of random systems, beside the truth                            | `bench/calibration.md` |
 //! | `mutations`       | mutated archives, descriptions, structures and packages for the readers         | `bench/proof.md` |
 //! | `result_speed`    | rows per second of each result format                                           |                  |
 //! | `report`          | a report of a made-up run                                                       |                  |

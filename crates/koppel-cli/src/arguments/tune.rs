@@ -80,7 +80,7 @@ pub(crate) struct TuneArguments {
     /// Settings to keep, separated by commas.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) keep: Vec<Kept>,
-    /// Maximum number of evaluated settings; all combinations if there are fewer [default: 300 to 1000, by the work per setting].
+    /// Maximum number of evaluated settings; all combinations if there are fewer [default: 64 to 1000, by the work per setting].
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     pub(crate) evaluations: Option<usize>,
     /// Random seed.

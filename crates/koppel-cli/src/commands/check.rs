@@ -58,7 +58,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     if let Some(path) = graph {
         output::write_text(path, &drawing::svg(&structure, &stability))?;
     }
-    let check = Check::new(&session, structure, stability, filters, (forecast, smallest));
+    let check = Check::new(&session, structure, stability, filters, (forecast, smallest), arguments.error);
     if let Some(path) = map {
         output::write_text(
             path,

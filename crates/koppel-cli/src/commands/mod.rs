@@ -33,6 +33,7 @@ mod ssp;
 mod ssp_models;
 mod study;
 mod tune;
+mod verification;
 mod worker;
 
 use crate::arguments::Command;
@@ -40,6 +41,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Result;
 use crate::output::{self, print};
 
+pub(crate) use verification::Verification;
 pub(crate) use worker::announce as announce_worker;
 
 /// Does what was asked.

@@ -13,11 +13,14 @@ pub(super) struct Progress {
     is_watched: bool,
     begin: Instant,
     last: Mutex<Duration>,
+    last_result: Mutex<Duration>,
 }
 
 /// Time before the first note, and between two.
 const FIRST: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Time between two intermediate results.
+const RESULTS: Duration = Duration::from_secs(10);
 
 impl Progress {
     pub(super) fn new(doing: &'static str) -> Self {
@@ -26,6 +29,17 @@ impl Progress {
             is_watched: stderr().is_terminal(),
             begin: Instant::now(),
             last: Mutex::new(Duration::ZERO),
+            last_result: Mutex::new(Duration::ZERO),
+        }
+    }
+
+    /// Writes an intermediate result every now and then, also where nobody watches: it is all that is left of work that is ended.
+    pub(super) fn result(&self, what: impl FnOnce() -> String) {
+        let now = self.begin.elapsed();
+        let Ok(mut last) = self.last_result.lock() else { return };
+        if now >= *last + RESULTS {
+            *last = now;
+            note(self.doing, what());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
 use koppel::coupling::{self, MethodInfo};
+use koppel::plan::Candidate;
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
 use koppel_io::front_plot;
 use koppel_io::system_file::{self, files_read};
@@ -10,6 +11,7 @@ use koppel_session::Session;
 use super::auto::{self, Detail};
 use super::progress::Progress;
 use super::run::{load, note_fmus};
+use super::verification::Verification;
 use crate::arguments::{Kept, TuneArguments};
 use crate::execution::{self, Cache};
 use crate::exit::Exit;
@@ -20,6 +22,8 @@ use crate::output::{self, Tuned};
 const SMALL: usize = 24;
 /// Connections that get methods of their own unless something else is said.
 const MOST_CONNECTIONS: usize = 200;
+/// Settings that are shown as long as the search goes on.
+const MOST_SHOWN: usize = 8;
 
 /// Searches the settings of a run.
 pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
@@ -67,23 +71,25 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         evaluations: arguments.evaluations,
         seed: arguments.seed,
         progress: &|judged, most| progress.report(&format!("{judged} of {most} settings evaluated")),
+        front: &|best| progress.result(|| so_far(best, &objectives)),
     };
     let found = tune::tune(&system, &session.spec.run, &options)?;
-    let chosen = found.choice(arguments.error);
+    let verification = Verification::of(arguments, &session, &found, &progress)?;
+    let chosen = verification.row;
     if let Some(path) = &arguments.plot {
         output::write_text(path, &front_plot::svg(&session.spec.title, &found, chosen))?;
     }
     let applied = match arguments.apply {
         None => None,
-        Some(asked) => {
-            let row = row(&found, chosen, asked, arguments.error)?;
+        Some(_) => {
+            let row = verification.to_apply(&found, arguments.error)?;
             Some((row, apply(arguments, &session, &found, row)?))
         }
     };
     let shown = Tuned {
         session: &session,
         found: &found,
-        chosen,
+        verification: &verification,
         left_out: &left_out,
         wanted: arguments.error,
         forecast: &forecast,
@@ -94,6 +100,20 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         false => output::print(&shown.text(arguments.plot.as_deref()))?,
     }
     Ok(Exit::Ok)
+}
+
+/// The best so far: one line for each.
+fn so_far(best: &[(Candidate, Vec<f64>)], objectives: &[Objective]) -> String {
+    let one = |(candidate, values): &(Candidate, Vec<f64>)| {
+        let pairs = objectives.iter().zip(values);
+        let values = pairs
+            .map(|(objective, value)| format!("{} {}", objective.name(), output::significant(*value, 3)));
+        format!("\n  {}: {}", candidate.words(), values.collect::<Vec<_>>().join(", "))
+    };
+    // Of many those that lie evenly along the front.
+    let apart = best.len().div_ceil(MOST_SHOWN).max(1);
+    let lines: String = best.iter().step_by(apart).map(one).collect();
+    format!("best so far, {} settings{lines}", best.len())
 }
 
 const NO_MODEL: &str = "tuning needs linear models of all subsystems; `koppel check` lists those without one; `koppel study` tries settings by running them";
@@ -245,32 +265,7 @@ fn objectives(arguments: &TuneArguments, knows_errors: bool) -> Vec<Objective> {
     vec![Objective::Radius, accuracy, Objective::Cost]
 }
 
-/// The row to write.
-fn row(found: &Tuning, chosen: Option<usize>, asked: Option<usize>, wanted: f64) -> Result<usize> {
-    let count = found.front.len();
-    match (asked, chosen) {
-        (Some(number), _) if number <= count => Ok(number - 1),
-        (Some(number), _) => {
-            let message = format!("--apply {number}: there is no such row");
-            Err(Failure::words(message, format!("the table has rows 1 to {count}")))
-        }
-        (None, Some(row)) => Ok(row),
-        (None, None) => {
-            let error = |row: &usize| found.front[*row].score.error.unwrap_or(f64::INFINITY);
-            let best = (0..count).min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
-            let (wanted, best_error) = (100.0 * wanted, output::significant(100.0 * error(&best), 2));
-            let message = format!("nothing was written: no settings meet the error target of {wanted} %");
-            let hint = format!(
-                "row {} is the most accurate with {best_error} %: --apply {}, or a larger --error",
-                best + 1,
-                best + 1
-            );
-            Err(Failure::words(message, hint))
-        }
-    }
-}
-
-/// Writes a row into the file; the run must be able to begin with it.
+/// Writes a row, which a copy was run with, into the file.
 fn apply(
     arguments: &TuneArguments,
     session: &Session,
@@ -278,8 +273,5 @@ fn apply(
     row: usize,
 ) -> Result<std::path::PathBuf> {
     let chosen = &found.front[row].candidate;
-    let mut trial = session.clone();
-    trial.spec.run = chosen.on(&session.spec.run);
-    trial.build_run()?;
     system_file::apply(&session.spec, &arguments.file, chosen).map_err(Failure::Write)
 }

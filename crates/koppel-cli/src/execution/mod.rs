@@ -159,7 +159,7 @@ impl<'a> Execution<'a> {
             self.recording.notes().iter().for_each(|text| note("note", text));
         }
         let (outcome, certificate) = self.drive();
-        let mut summary = Summary::new(&self.session, &self.prepared.run, &self.plan, &outcome, certificate);
+        let mut summary = Summary::new(&self.session, &self.prepared, &self.plan, &outcome, certificate);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.plan.report.as_deref(), &report);
         // The models of a run that failed may be what made it fail: they replace no file.

@@ -1,14 +1,13 @@
 //! What was chosen in place of `auto`, and why.
 
 use koppel::diagnostic::in_one_line;
-use std::time::Duration;
 
 use koppel::coupling::Save;
 use koppel::plan::{Basis, Choice, TriedSettings};
 use koppel_session::Session;
 use serde_json::{Value, json};
 
-use super::{duration, significant};
+use super::significant;
 
 /// In pairs, for the summary.
 pub(super) fn facts(session: &Session) -> Vec<(&'static str, String)> {
@@ -24,9 +23,11 @@ pub(super) fn facts(session: &Session) -> Vec<(&'static str, String)> {
         }
         None => "error unknown".to_owned(),
     };
-    let time = duration(Duration::try_from_secs_f64(choice.seconds).unwrap_or_default());
-    let mut facts =
-        vec![("auto", format!("{}: {error}, {}; chosen in {time}", choice.chosen.words(), basis(choice)))];
+    let calls = significant(choice.calls, 3);
+    let mut facts = vec![(
+        "auto",
+        format!("{}: {error}, {}; chosen with {calls} calls", choice.chosen.words(), basis(choice)),
+    )];
     let others = choice.tried.iter().filter(|tried| tried.keeps && tried.method != choice.chosen.method());
     let others: Vec<String> = others.take(2).map(|tried| words(tried, choice)).collect();
     if !others.is_empty() {
@@ -63,18 +64,16 @@ fn words(tried: &TriedSettings, choice: &Choice) -> String {
 
 fn cost_words(cost: f64, save: Save) -> String {
     match save {
-        Save::Time => duration(Duration::try_from_secs_f64(cost).unwrap_or_default()),
-        Save::Calls => format!("{} calls", significant(cost, 4)),
+        Save::Time | Save::Calls => format!("{} calls", significant(cost, 4)),
         Save::Communications => format!("{} communications", significant(cost, 4)),
     }
 }
 
 fn basis(choice: &Choice) -> String {
-    let until = significant(choice.looked_until, 4);
     match choice.basis {
         Basis::Forecast => "by the forecast".to_owned(),
         Basis::LinearModels => "by the forecast on linear models".to_owned(),
-        Basis::Pilots => format!("by runs of copies up to t = {until} s"),
+        Basis::Pilots => "by runs of copies".to_owned(),
         Basis::Nothing => "without a forecast".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use koppel::analysis::{
     FilterChoice, Forecast, LoopReport, LoopStability, StepLoopReport, StructureReport, Verdict,
     ZeroStability,
 };
-use koppel_session::Session;
+use koppel_session::{Advice, Session};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ use super::{joined, quoted, significant};
 pub(crate) struct Check {
     status: &'static str,
     title: String,
+    /// The run in three lines.
+    advice: Advice,
     /// Verdict, spectral radius, stability radius, stable steps.
     #[serde(flatten)]
     forecast: Forecast,
@@ -134,6 +136,7 @@ impl Check {
         stability: ZeroStability,
         filters: Vec<FilterChoice>,
         (forecast, smallest): (Forecast, Option<Limit>),
+        wanted: f64,
     ) -> Self {
         let Forecast { verdict, spectral_radius, .. } = forecast;
         let largest = Limit { step: session.spec.run.step, verdict, spectral_radius };
@@ -145,6 +148,7 @@ impl Check {
         Check {
             status: "checked",
             title: session.spec.title.clone(),
+            advice: Advice::of_forecast(&forecast, session.spec.run.step, wanted),
             adaptive: smallest.map(|smallest| Limits { largest, smallest }),
             forecast,
             zero_stable,
@@ -171,6 +175,9 @@ impl Check {
 
     pub(crate) fn text(&self, wanted: f64, drawings: &[&Path]) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        for (name, words) in self.advice.lines() {
+            let _ = writeln!(text, "  {name:17} {words}");
+        }
         for (name, value) in &self.auto_words {
             let _ = writeln!(text, "  {name:17} {value}");
         }

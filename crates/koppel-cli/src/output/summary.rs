@@ -12,8 +12,8 @@ use std::time::Duration;
 use koppel::analysis::Certificate;
 use koppel::coupling::Review;
 use koppel::diagnostic::in_one_line;
-use koppel::run::{Ending, Run, StepSizes};
-use koppel_session::Session;
+use koppel::run::{Ending, StepSizes};
+use koppel_session::{Advice, PreparedRun, Session};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,6 +58,8 @@ pub(crate) struct Summary {
     /// What was chosen in place of `auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     auto: Option<Value>,
+    /// The run in three lines.
+    advice: Advice,
     /// How good the run was.
     certificate: Option<Certificate>,
     /// What exciting the subsystems before the run has shown.
@@ -136,11 +138,12 @@ struct File {
 impl Summary {
     pub(crate) fn new(
         session: &Session,
-        run: &Run,
+        prepared: &PreparedRun,
         plan: &Plan,
         outcome: &Outcome,
         certificate: Option<Certificate>,
     ) -> Self {
+        let run = &prepared.run;
         let statistics = run.statistics();
         let (resumed_at, from) = match plan.origin {
             Origin::Start => (None, session.spec.run.start),
@@ -185,6 +188,7 @@ impl Summary {
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
             auto: auto_document(session),
+            advice: prepared.advice(certificate.as_ref()),
             certificate,
             probing: Probing::of(run),
             models: statistics.review,
@@ -247,6 +251,13 @@ impl Summary {
 
     /// Facts, in pairs.
     pub(super) fn facts(&self) -> Vec<(String, String)> {
+        let lines = self.advice.lines().map(|(name, words)| (name.to_owned(), words.to_owned()));
+        let mut facts = lines.to_vec();
+        facts.extend(self.run_facts());
+        facts
+    }
+
+    fn run_facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("ended".to_owned(), self.ending.clone()),
             ("steps".to_owned(), self.steps_done()),
@@ -275,8 +286,7 @@ impl Summary {
         }
         let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
         let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
-        let certificate =
-            self.certificate.iter().flat_map(|certificate| certificate::facts(certificate, self.step));
+        let certificate = self.certificate.iter().flat_map(certificate::facts);
         let models = self.models.iter().flat_map(|review| models::facts(review, self.repetitions));
         let words = certificate.chain(self.words.iter().cloned()).chain(probing).chain(models);
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));

@@ -14,13 +14,14 @@ use serde_json::{Value, json};
 
 use super::forecast::percent;
 use super::{Grid, SHOWN, quoted, significant};
+use crate::commands::Verification;
 
 /// What was found, and what was done with it.
 pub(crate) struct Tuned<'a> {
     pub(crate) session: &'a Session,
     pub(crate) found: &'a Tuning,
-    /// The recommended row.
-    pub(crate) chosen: Option<usize>,
+    /// The recommended row, and what runs of copies have shown.
+    pub(crate) verification: &'a Verification,
     /// Methods that cannot be used, and why.
     pub(crate) left_out: &'a [(String, String)],
     /// The wanted error.
@@ -53,6 +54,10 @@ impl Tuned<'_> {
             let _ = writeln!(text, "drawn in {}", quoted(path));
         }
         text
+    }
+
+    fn chosen(&self) -> Option<usize> {
+        self.verification.row
     }
 
     fn summary(&self) -> String {
@@ -104,7 +109,7 @@ impl Tuned<'_> {
         };
         for row in &rows {
             let one = &self.found.front[*row];
-            let mark = match (self.chosen == Some(*row), one.is_own) {
+            let mark = match (self.chosen() == Some(*row), one.is_own) {
                 (true, true) => "recommended; current",
                 (true, false) => "recommended",
                 (false, true) => "current",
@@ -136,7 +141,7 @@ impl Tuned<'_> {
         while left.len() > SHOWN {
             // One at a time: what goes makes room for its neighbours.
             let room = room(&points, &left);
-            let is_kept = |at: usize| self.chosen == Some(left[at]) || front[left[at]].is_own;
+            let is_kept = |at: usize| self.chosen() == Some(left[at]) || front[left[at]].is_own;
             let free = (0..left.len()).filter(|at| !is_kept(*at));
             let Some(least) = free.min_by(|a, b| room[*a].total_cmp(&room[*b])) else { break };
             left.remove(least);
@@ -144,21 +149,31 @@ impl Tuned<'_> {
         left
     }
 
+    /// What runs of copies have shown, and which row to take.
     fn to_take(&self) -> String {
         let wanted = percent(self.wanted);
+        let mut text = String::new();
+        for (row, reason) in &self.verification.refused {
+            let _ = writeln!(text, "row {} is not recommended: {reason}", row + 1);
+        }
         let knows_errors = self.found.front.iter().any(|one| one.score.error.is_some());
-        match self.chosen {
-            Some(row) if knows_errors => {
-                format!(
-                    "row {} is the cheapest that meets the error target of {wanted}: --apply writes it",
-                    row + 1
-                )
-            }
-            Some(row) => {
-                format!("row {} is closest to the best in all objectives: --apply writes it", row + 1)
+        let confirmed = self.verification.confirmed.as_ref();
+        let shown = confirmed.map_or("", |verified| verified.certificate.reason.as_str());
+        let last = match self.chosen() {
+            Some(row) if knows_errors => format!(
+                "row {} is the cheapest that meets the error target of {wanted}, confirmed by a run of a copy ({shown}): --apply writes it",
+                row + 1
+            ),
+            Some(row) => format!(
+                "row {} is closest to the best in all objectives, confirmed by a run of a copy ({shown}): --apply writes it",
+                row + 1
+            ),
+            None if !self.verification.refused.is_empty() => {
+                "no row is recommended: what was predicted did not hold in runs of copies".to_owned()
             }
             None => format!("no row meets the error target of {wanted}: --apply N writes row N"),
-        }
+        };
+        text + &last
     }
 
     /// For programs.
@@ -172,12 +187,15 @@ impl Tuned<'_> {
         let front: Vec<Value> =
             found.front.iter().enumerate().map(|(at, one)| row(Some(at + 1), one)).collect();
         let applied = self.applied.as_ref();
+        let refused = self.verification.refused.iter();
+        let refused: Vec<Value> =
+            refused.map(|(row, reason)| json!({ "row": row + 1, "reason": reason })).collect();
         json!({
             "title": self.session.spec.title,
             "objectives": found.objectives,
             "front": front,
             "own": found.own.as_ref().map(|own| row(None, own)),
-            "chosen": self.chosen.map(|at| at + 1),
+            "chosen": self.chosen().map(|at| at + 1),
             "wanted_error": self.wanted,
             "combinations": found.combinations,
             "judged": found.judged,
@@ -187,6 +205,8 @@ impl Tuned<'_> {
             "trusted": self.forecast.verdict != Verdict::Untrusted,
             "reason": self.forecast.reason,
             "linearised": self.forecast.linearised,
+            "verified": self.verification.confirmed.as_ref().map(|verified| json!(verified.certificate)),
+            "refused": refused,
             "applied": applied.map(|(row, path)| json!({ "row": row + 1, "file": path })),
         })
     }

@@ -282,7 +282,7 @@ impl LinearSystem {
     }
 
     /// The shortest micro step of those solvers that have a fixed one.
-    pub(crate) fn finest_micro_step(&self) -> Option<f64> {
+    pub fn finest_micro_step(&self) -> Option<f64> {
         self.parts.iter().filter_map(|part| part.solver.fixed_step()).min_by(f64::total_cmp)
     }
 

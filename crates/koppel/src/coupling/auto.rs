@@ -17,7 +17,7 @@ pub struct AutoConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Save {
-    /// Seconds of this machine, measured.
+    /// Time of the run, counted as [`Save::Calls`]: what a machine measures under its load is no reason for a choice.
     #[default]
     Time,
     /// Calls of subsystems, counted, those before the run included: the same on every machine.

@@ -1,30 +1,31 @@
 //! `auto`: the cheapest settings that keep a wanted error, with margins.
 //!
 //! ```text
-//! all subsystems linear      the forecast judges: it is exact; copies are run to see what settings cost
-//! copies may be made         copies are run and compared with one of very small steps
+//! all subsystems linear      the forecast judges: it is exact
+//! copies may be made         copies are run to the end and compared with one of very small steps
 //! linear models only         the forecast judges, with twice its errors
 //! nothing                    zero-order hold, and a warning
 //! ```
+//!
+//! What choosing may take is counted in calls of subsystems, never in time: the same settings are chosen on any machine under any load.
 
 use super::candidate::Candidate;
 use super::choice::{Basis, Choice, RefusedMethod};
 use super::forecasting::Forecasting;
 use super::pilot::{Comparison, Pilots, Start};
-use super::search::{Found, Judged, search};
+use super::search::{Found, Judge, Judged, search};
 use super::task::{Steps, Task};
 use crate::analysis::{LinearSystem, Reference};
-use crate::coupling::{CouplingConfig, Save};
+use crate::coupling::CouplingConfig;
 use crate::error::Result;
 use crate::run::{Run, RunConfig};
-use std::time::{Duration, Instant};
 
 /// States up to which the forecast of every method is quick.
 const SMALL: usize = 60;
+/// Steps of linear models cost less than calls of subsystems by this factor.
+const FORECASTS: f64 = 20.0;
 /// What predicted errors are multiplied by where subsystems are not linear.
 const CAUTION: f64 = 2.0;
-/// Of the time for choosing, what is left for the search at least.
-const LATER: f64 = 0.6;
 
 /// Chooses settings; `start` brings copies of the system to their start, `progress` receives what is under way.
 ///
@@ -33,10 +34,8 @@ const LATER: f64 = 0.6;
 /// If the aim makes no sense, or the system cannot be started.
 pub fn choose<'a>(task: &Task, start: &'a mut Start<'a>, progress: &dyn Fn(&str)) -> Result<Choice> {
     task.aim.check()?;
-    let begin = Instant::now();
     let held = RunConfig { coupling: CouplingConfig::zoh(), ..task.config.clone() };
     let mut base = start(&held)?;
-    let set_up = begin.elapsed().as_secs_f64();
     let is_picky = (0..base.graph().len()).any(|id| base.graph().ports(id).one_step_size);
     let dividing = Task { steps: Steps::Dividing, ..task.clone() };
     let task = if is_picky && task.steps == Steps::Free { &dividing } else { task };
@@ -49,24 +48,19 @@ pub fn choose<'a>(task: &Task, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
     let reference = known.and_then(|system| system.reference(&held).ok());
     let forecast = known.zip(reference.as_ref());
     let is_exact = forecast.is_some_and(|(system, _)| system.is_exact());
-    // With a given step nothing is measured: methods that cost more come later.
-    let is_counted = is_exact && (task.steps == Steps::Given || task.aim.save == Save::Communications);
-    let pilots = (warnings.is_empty() && !is_counted)
-        .then(|| Pilots::new(start, &held, task, (&mut base, set_up)))
-        .transpose();
-    drop(base);
-    let mut pilots = pilots.unwrap_or_else(|reason| {
-        warnings.push(format!("no copies were run to try settings: {reason}"));
-        None
-    });
-    let budget = pilots.as_ref().map_or(task.patience, |pilots| pilots.budget);
-    let work = Work { task, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
-    let choice = match (forecast, &mut pilots) {
-        (Some((system, reference)), pilots) if is_exact || pilots.is_none() => {
-            work.by_forecast(system, reference, pilots.as_mut())
+    let may_copy = warnings.is_empty();
+    let work = Work { task, held: &held, time, progress };
+    let choice = match forecast {
+        Some((system, reference)) if is_exact || !may_copy => {
+            drop(base);
+            work.by_forecast(system, reference, may_copy.then_some(start))
         }
-        (_, Some(pilots)) => work.by_pilots(pilots),
-        (_, None) => {
+        _ if may_copy => {
+            let mut pilots = Pilots::new(start, &held, task, &base);
+            drop(base);
+            work.by_pilots(&mut pilots)
+        }
+        _ => {
             let reason = match &linear {
                 Err(error) => error.to_string(),
                 Ok(_) => "there is no forecast for it, and no copies can be made".into(),
@@ -75,7 +69,7 @@ pub fn choose<'a>(task: &Task, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
         }
     };
     warnings.extend(choice.warnings.iter().cloned());
-    Ok(Choice { warnings, seconds: begin.elapsed().as_secs_f64(), ..choice })
+    Ok(Choice { warnings, ..choice })
 }
 
 /// What is the same for all ways to choose.
@@ -85,26 +79,28 @@ struct Work<'a> {
     held: &'a RunConfig,
     /// Where the run begins.
     time: f64,
-    deadline: Instant,
     progress: &'a dyn Fn(&str),
 }
 
 impl Work<'_> {
-    fn by_forecast(
+    fn by_forecast<'p>(
         &self,
         system: &LinearSystem,
         reference: &Reference,
-        pilots: Option<&mut Pilots<'_>>,
+        start: Option<&mut Start<'p>>,
     ) -> Choice {
         let (task, is_exact) = (self.task, system.is_exact());
         let (basis, caution) = match is_exact {
             true => (Basis::Forecast, 1.0),
             false => (Basis::LinearModels, CAUTION),
         };
-        let judge = Forecasting::new((system, reference), self.held, task, caution);
-        let found = search(task, &mut judge.with_pilots(pilots), self.deadline, self.progress);
+        let mut judge = Forecasting::new((system, reference), self.held, task, caution).with_copies(start);
+        let found = search(task, &mut judge, FORECASTS * task.effort, self.progress);
         let mut choice = taken(task, found, basis, self.time + reference.horizon());
+        choice.calls = judge.spent();
         if !is_exact {
+            // Nothing was run: the figure would be a promise that nobody has verified.
+            choice.error = None;
             choice.warnings.push(format!(
                 "linear models of `{}` at the start were used; errors may be larger elsewhere",
                 system.linearised().join("`, `")
@@ -115,16 +111,23 @@ impl Work<'_> {
 
     fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Choice {
         (self.progress)("a reference run with very small steps");
-        match pilots.find_reference(self.task.aim.error) {
+        let choice = match pilots.find_reference(self.task.aim.error) {
             Comparison::Found => {
-                // However long that took.
-                let later = Instant::now() + Duration::from_secs_f64(LATER * pilots.budget);
-                let found = search(self.task, pilots, self.deadline.max(later), self.progress);
-                taken(self.task, found, Basis::Pilots, pilots.until())
+                let end = pilots.budget;
+                let found = search(self.task, pilots, end, self.progress);
+                taken(self.task, found, Basis::Pilots, self.task.config.stop)
             }
             Comparison::Still => held_inputs(self.task, "nothing changes in it".into()),
             Comparison::Unclear(nearest) => unclear(self.task, nearest.map(|nearest| *nearest)),
-        }
+            Comparison::Unaffordable => {
+                let calls = pilots.budget;
+                held_inputs(
+                    self.task,
+                    format!("trials over the whole run take more than {calls:.0} calls of subsystems"),
+                )
+            }
+        };
+        Choice { calls: pilots.spent(), ..choice }
     }
 }
 
@@ -152,7 +155,7 @@ fn against_copies(base: &Run, task: &Task) -> Vec<String> {
 /// The cheapest of what was found; the most exact one if nothing keeps the error.
 fn taken(task: &Task, found: Found, basis: Basis, until: f64) -> Choice {
     let mut warnings: Vec<String> = until_only(task, until).into_iter().collect();
-    let best = found.best(task.aim.save).cloned().or_else(|| {
+    let best = found.best().cloned().or_else(|| {
         let nearest = found.missed.first().cloned()?;
         let (wanted, got) = (100.0 * task.aim.error, 100.0 * nearest.1.error);
         let way_out = match (task.steps, &found.shorter) {
@@ -179,7 +182,7 @@ fn taken(task: &Task, found: Found, basis: Basis, until: f64) -> Choice {
         tried: found.tried(),
         refused: found.refused,
         warnings,
-        seconds: 0.0,
+        calls: 0.0,
         chosen,
     }
 }
@@ -213,7 +216,7 @@ pub fn held_inputs(task: &Task, reason: String) -> Choice {
     let schedule = task.schedules.first().unwrap_or(&task.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&task.config) }.at(task.allowed(task.config.step));
-    let warning = format!("zero-order hold at steps of {} s, without a check: {reason}", chosen.step);
+    let warning = format!("zero-order hold at steps of {} s, not judged: {reason}", chosen.step);
     Choice {
         record_every: task.record_every(chosen.step),
         chosen,
@@ -225,6 +228,6 @@ pub fn held_inputs(task: &Task, reason: String) -> Choice {
         tried: Vec::new(),
         refused: Vec::<RefusedMethod>::new(),
         warnings: vec![warning],
-        seconds: 0.0,
+        calls: 0.0,
     }
 }

@@ -16,7 +16,7 @@ pub struct Choice {
     pub aim: AutoConfig,
     /// The error to be expected, over the range of each output, the worst; nothing if it is not known.
     pub error: Option<f64>,
-    /// What the run will cost: s, calls or communications, as `aim` says; nothing if it is not known.
+    /// What the run will cost: calls or communications, as `aim` says; nothing if it is not known.
     pub cost: Option<f64>,
     /// What that rests on.
     pub basis: Basis,
@@ -28,8 +28,8 @@ pub struct Choice {
     pub refused: Vec<RefusedMethod>,
     /// What to be careful about.
     pub warnings: Vec<String>,
-    /// Seconds that choosing took.
-    pub seconds: f64,
+    /// Calls of subsystems, or of their linear models, that choosing took, with what copies take to start.
+    pub calls: f64,
 }
 
 /// What a choice rests on.

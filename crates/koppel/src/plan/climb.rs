@@ -4,7 +4,6 @@ use super::candidate::Candidate;
 use super::search::{Judge, Judged};
 use super::task::Task;
 use crate::error::Result;
-use std::time::Instant;
 
 /// From one step that is tried to the next.
 const RATIO: f64 = 1.8;
@@ -19,7 +18,8 @@ const SHORTER: f64 = 0.85;
 pub(super) struct Climb<'a> {
     pub(super) task: &'a Task,
     pub(super) judge: &'a mut dyn Judge,
-    pub(super) deadline: Instant,
+    /// What all looks together may have taken when it gives up.
+    pub(super) end: f64,
     /// Calls from which on it is given up.
     pub(super) limit: f64,
     /// Steps that were looked at, with their errors.
@@ -127,6 +127,6 @@ impl Climb<'_> {
     }
 
     fn is_late(&self) -> bool {
-        Instant::now() > self.deadline
+        self.judge.spent() > self.end
     }
 }

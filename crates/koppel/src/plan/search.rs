@@ -1,9 +1,10 @@
 //! The search for the cheapest settings that keep an error.
 //!
 //! ```text
-//! the step is given      methods in the order of what they cost; the first that keeps the error is taken
+//! the step is given      methods in the order of what they cost; of the first that keep the error at about the same cost the most
+//!                        accurate is taken
 //! the step is free       of every method the longest step that keeps the error, from the longest one down,
-//!                        unless it takes more calls than a simpler method; what is left is measured
+//!                        unless it takes more calls than a simpler method
 //! ```
 //!
 //! Methods that do much before the run are not looked at if that alone costs more than a whole run with another. What is
@@ -13,23 +14,18 @@ use super::candidate::Candidate;
 use super::choice::{RefusedMethod, TriedSettings};
 use super::climb::Climb;
 use super::task::{Steps, Task};
-use crate::coupling::{CouplingConfig, Preparation, Save};
+use crate::coupling::{CouplingConfig, Preparation};
 use crate::diagnostic::{Diagnostic, in_one_line};
 use crate::error::{Error, Result};
-use std::time::{Duration, Instant};
 
-/// Part of the time that is left which one method may take: one of so many.
-const SHARES: u32 = 4;
+/// Part of the calls that are left which one method may take: one of so many.
+const SHARES: f64 = 4.0;
 /// A method that takes so many times the calls of a simpler one is given up.
 const HOPELESS: f64 = 1.2;
-/// Rounds in which the best are timed against each other.
-const ROUNDS: usize = 4;
-/// Of the time for choosing what these rounds may take.
-const ROUNDS_SHARE: f64 = 0.15;
-/// Those that are timed again, by their cost over the least.
-const NEAR: f64 = 2.0;
-/// Settings that cost no more than this over the cheapest are as good; the simplest method is taken.
+/// Settings that cost no more than this over the cheapest cost about the same: the most accurate of them is taken...
 const SAME: f64 = 1.15;
+/// ... but the simplest one unless its error is so many times as large.
+const WORSE: f64 = 1.25;
 /// Levels of shorter steps that are looked at to name one where the given step is too long.
 const SHORTER_LEVELS: usize = 8;
 
@@ -54,10 +50,12 @@ pub(super) trait Judge {
     fn longest_step(&self) -> f64;
     /// Calls or communications, counted: comparable between settings, what is done before the run left out.
     fn counted(&self, candidate: &Candidate) -> Result<f64>;
-    /// What a run costs, measured if that is asked for; infinite if that is certain to be more than `limit`.
-    fn cost(&mut self, candidate: &Candidate, limit: f64) -> Result<f64>;
+    /// The same with what is done before the run.
+    fn cost(&mut self, candidate: &Candidate) -> Result<f64>;
     /// What is done before the run costs; nothing if it is not known.
     fn cost_before(&mut self, candidate: &Candidate) -> Result<Option<f64>>;
+    /// Calls that all looks have taken so far.
+    fn spent(&self) -> f64;
 }
 
 /// What a search has found.
@@ -88,12 +86,12 @@ impl Found {
         kept.iter().map(|each| one(each, true)).chain(missed.iter().map(|each| one(each, false))).collect()
     }
 
-    /// The cheapest; of those that cost about the same the simplest.
-    pub(super) fn best(&self, save: Save) -> Option<&(Candidate, Judged)> {
+    /// The most accurate of the cheapest; the simplest of those that are about as accurate.
+    pub(super) fn best(&self) -> Option<&(Candidate, Judged)> {
         let least = self.least_cost();
-        let margin = if save == Save::Time { SAME } else { 1.0 };
-        // Of a single one nothing may have been measured.
-        self.kept.iter().find(|(_, judged)| judged.cost <= margin * least)
+        let near = || self.kept.iter().filter(|(_, judged)| judged.cost <= SAME * least);
+        let error = near().map(|(_, judged)| judged.error).fold(f64::INFINITY, f64::min);
+        near().find(|(_, judged)| judged.error <= WORSE * error)
     }
 
     fn least_cost(&self) -> f64 {
@@ -105,14 +103,9 @@ impl Found {
     }
 }
 
-/// Looks through all methods until `deadline`.
-pub(super) fn search(
-    task: &Task,
-    judge: &mut dyn Judge,
-    deadline: Instant,
-    progress: &dyn Fn(&str),
-) -> Found {
-    let mut search = Search { task, judge, deadline, progress, found: Found::default() };
+/// Looks through all methods until the judge has spent so many calls.
+pub(super) fn search(task: &Task, judge: &mut dyn Judge, end: f64, progress: &dyn Fn(&str)) -> Found {
+    let mut search = Search { task, judge, end, progress, found: Found::default() };
     match task.steps {
         Steps::Given => search.at_given_step(),
         Steps::Free | Steps::Dividing | Steps::Within(_) => search.at_any_step(),
@@ -123,7 +116,7 @@ pub(super) fn search(
 struct Search<'a> {
     task: &'a Task,
     judge: &'a mut dyn Judge,
-    deadline: Instant,
+    end: f64,
     progress: &'a dyn Fn(&str),
     found: Found,
 }
@@ -132,7 +125,7 @@ impl Search<'_> {
     /// Methods come in the order of what they cost.
     fn at_given_step(&mut self) {
         let mut methods = self.task.methods();
-        let cost = |method: &Candidate| self.judge.counted(method).unwrap_or(f64::INFINITY);
+        let cost = |method: &Candidate| cost_of(method, &*self.judge);
         crate::sort::sort_by(&mut methods, |a, b| {
             let by_cost = cost(a).total_cmp(&cost(b));
             prepares(&a.coupling).cmp(&prepares(&b.coupling)).then(by_cost)
@@ -140,12 +133,21 @@ impl Search<'_> {
         let all = methods.len();
         for (number, method) in methods.into_iter().enumerate() {
             // The strongest is tried however late it is: nothing else has kept the error.
-            if number + 1 < all && self.is_too_late(&method) {
+            let is_last_resort = number + 1 == all && self.found.kept.is_empty();
+            if !is_last_resort && self.is_too_late(&method) {
                 continue;
+            }
+            let own = cost_of(&method, &*self.judge);
+            // What costs about the same may be more accurate.
+            let first = self.found.kept.first().map(|(_, judged)| judged.cost);
+            if first.is_some_and(|first| own > SAME * first || prepares(&method.coupling)) {
+                break;
             }
             let mut climb = self.climb(f64::INFINITY);
             match climb.at(&method) {
-                Ok(Some(kept)) => return self.found.kept.push(kept),
+                Ok(Some((candidate, judged))) => {
+                    self.found.kept.push((candidate, Judged { cost: own, ..judged }))
+                }
                 Ok(None) => {
                     let nearest = climb.nearest;
                     self.found.missed.extend(nearest);
@@ -153,8 +155,10 @@ impl Search<'_> {
                 Err(error) => self.found.refuse(&method, reason(&error)),
             }
         }
-        self.leave_unstable_out();
-        self.find_shorter();
+        if self.found.kept.is_empty() {
+            self.leave_unstable_out();
+            self.find_shorter();
+        }
     }
 
     fn at_any_step(&mut self) {
@@ -181,16 +185,16 @@ impl Search<'_> {
     }
 
     fn climb(&mut self, limit: f64) -> Climb<'_> {
-        // One method alone must not use up the time of all.
-        let now = Instant::now();
-        let deadline = now + self.deadline.saturating_duration_since(now) / SHARES;
-        Climb { task: self.task, judge: &mut *self.judge, deadline, limit, errors: Vec::new(), nearest: None }
+        // One method alone must not use up what there is for all.
+        let spent = self.judge.spent();
+        let end = spent + (self.end - spent).max(0.0) / SHARES;
+        Climb { task: self.task, judge: &mut *self.judge, end, limit, errors: Vec::new(), nearest: None }
     }
 
     fn is_too_late(&mut self, method: &Candidate) -> bool {
-        let is_late = Instant::now() > self.deadline;
+        let is_late = self.judge.spent() > self.end;
         match is_late {
-            true => self.found.refuse(method, "not tried: the time for choosing was used up"),
+            true => self.found.refuse(method, "not tried: the calls for choosing were used up"),
             false => (self.progress)(&method.method()),
         }
         is_late
@@ -220,32 +224,11 @@ impl Search<'_> {
         }
     }
 
-    /// What those cost of which that is not known yet; those near the cheapest in turns, where what counts is the fastest time.
+    /// What those cost of which that is not known yet.
     fn measure(&mut self) {
-        let Search { judge, found, task, .. } = self;
-        let mut least = found.least_cost();
-        let mut is_new = false;
+        let Search { judge, found, .. } = self;
         for (candidate, judged) in found.kept.iter_mut().filter(|(_, judged)| judged.cost.is_infinite()) {
-            judged.cost = judge.cost(candidate, NEAR * least).unwrap_or(f64::INFINITY);
-            least = least.min(judged.cost);
-            is_new = true;
-        }
-        if !is_new || task.aim.save != Save::Time {
-            return;
-        }
-        let share = self.deadline.saturating_duration_since(Instant::now()).mul_f64(ROUNDS_SHARE);
-        let end = Instant::now() + share.max(Duration::from_millis(20));
-        for _ in 0..ROUNDS {
-            for (candidate, judged) in &mut found.kept {
-                if judged.cost > NEAR * least {
-                    continue;
-                }
-                if Instant::now() > end {
-                    return;
-                }
-                judged.cost = judged.cost.min(judge.cost(candidate, f64::INFINITY).unwrap_or(f64::INFINITY));
-                least = least.min(judged.cost);
-            }
+            judged.cost = judge.cost(candidate).unwrap_or(f64::INFINITY);
         }
     }
 
@@ -263,7 +246,7 @@ impl Search<'_> {
             let mut step = method.step;
             for _ in 0..SHORTER_LEVELS {
                 step /= 2.0;
-                if Instant::now() > self.deadline {
+                if self.judge.spent() > self.end {
                     return;
                 }
                 let shorter = method.at(step);
@@ -275,6 +258,11 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// What settings cost by themselves.
+fn cost_of(candidate: &Candidate, judge: &dyn Judge) -> f64 {
+    judge.counted(candidate).unwrap_or(f64::INFINITY)
 }
 
 /// True if a method excites subsystems or designs something before the run.

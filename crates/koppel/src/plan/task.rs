@@ -20,8 +20,8 @@ pub struct Task {
     pub spared: Vec<(String, String)>,
     /// Couplings that were found not to be of use, each with its schedule: in another order of steps it may be.
     pub excluded: Vec<(CouplingConfig, ScheduleConfig)>,
-    /// Seconds that choosing may take, at least: [`Task::ASKED`] if it was asked for. A fifth of the run if that is more.
-    pub patience: f64,
+    /// Calls of subsystems that choosing may take: [`Task::ASKED`] if it was asked for. A tenth of those of the run if that is more.
+    pub effort: f64,
 }
 
 /// Which macro steps may be taken.
@@ -43,15 +43,10 @@ pub(super) const FEWEST: f64 = 10.0;
 const MOST: f64 = 100_000.0;
 
 impl Task {
-    /// Seconds that choosing may take if it was asked for.
-    pub const ASKED: f64 = 6.0;
-    /// Seconds that choosing may take if nothing was said of it.
-    pub const UNASKED: f64 = 1.0;
-
-    /// True if somebody asked for a choice.
-    pub(super) fn is_asked(&self) -> bool {
-        self.patience >= Self::ASKED
-    }
+    /// Calls that choosing may take if it was asked for.
+    pub const ASKED: f64 = 200_000.0;
+    /// Calls that choosing may take if nothing was said of it.
+    pub const UNASKED: f64 = 100_000.0;
 
     /// Every method that is tried, at the step of the settings, the simplest first. An iteration makes methods alike: then only holds
     /// are.
@@ -138,7 +133,7 @@ mod tests {
             schedules,
             aim: AutoConfig::default(),
             spared: Vec::new(),
-            patience: Task::ASKED,
+            effort: Task::ASKED,
         }
     }
 

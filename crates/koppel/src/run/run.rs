@@ -318,7 +318,7 @@ impl Run {
     }
 
     /// Communication step, in s; the smallest, if it adapts.
-    pub(crate) fn step_size(&self) -> f64 {
+    pub fn step_size(&self) -> f64 {
         self.clock.step(0, 1).size
     }
 

@@ -27,7 +27,7 @@ fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     println!(
-        "| example | chosen by `auto` | error | time over the best of the grid | best of the grid, error | chosen in |"
+        "| example | chosen by `auto` | error | time over the best of the grid | best of the grid, error | calls for choosing |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     let examples: Vec<Example> = paths()
@@ -81,9 +81,9 @@ fn beside_grid(example: &Example) -> f64 {
     let words = best.map_or("none keeps the error".to_owned(), |(config, run)| {
         format!("{}, {:.1} %", words(&Candidate::of(config)), 100.0 * run.error)
     });
-    let (took, chosen) = (choice.seconds, self::words(&choice.chosen));
+    let (took, chosen) = (choice.calls, self::words(&choice.chosen));
     println!(
-        "| {} | {chosen} | {:.1} % | {ratio:.2} | {words} | {took:.1} s |",
+        "| {} | {chosen} | {:.1} % | {ratio:.2} | {words} | {took:.0} |",
         example.name,
         100.0 * own.error
     );

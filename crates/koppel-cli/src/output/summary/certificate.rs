@@ -1,27 +1,16 @@
 //! The certificate of a run in words.
 
-use koppel::analysis::{Band, Certificate, Evidence, RunVerdict, SignalError};
+use koppel::analysis::{Band, Certificate, Evidence, Shadow, SignalError};
 
 use super::super::{Grid, significant};
 
 /// Outputs in the table.
 const SIGNALS: usize = 6;
 
-/// The verdict, what it rests on, and what looks wrong. `step` is the step of the run.
-pub(super) fn facts(certificate: &Certificate, step: f64) -> Vec<(&'static str, String)> {
-    let verdict = match certificate.verdict {
-        RunVerdict::Trusted => "trusted",
-        RunVerdict::Unconfirmed => "unconfirmed",
-        RunVerdict::Wrong => "wrong",
-    };
-    let evidence = evidence(certificate);
-    let mut facts = vec![("certificate", format!("{verdict}: {}{evidence}", certificate.reason))];
-    if let (Some(confirmation), true) =
-        (&certificate.confirmation, certificate.verdict != RunVerdict::Trusted)
-    {
-        let finer = significant(step * confirmation.ratio, 3);
-        facts.push(("better result", format!("a step of {finer} s, which was run to confirm this one")));
-    }
+/// What the verdict rests on, and what looks wrong.
+pub(super) fn facts(certificate: &Certificate) -> Vec<(&'static str, String)> {
+    let evidence = evidence(certificate).map(|words| ("evidence", words));
+    let mut facts: Vec<(&'static str, String)> = evidence.into_iter().collect();
     if let Some(bond) = certificate.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
         && bond.energy > 0.0
     {
@@ -50,14 +39,20 @@ pub(super) fn errors(certificate: Option<&Certificate>) -> Grid {
 }
 
 /// What the error is known from.
-fn evidence(certificate: &Certificate) -> &'static str {
+fn evidence(certificate: &Certificate) -> Option<String> {
     match (certificate.evidence, &certificate.confirmation) {
-        (Evidence::LinearModel, _) => " (from the defects of the connections)",
-        (Evidence::Shadows, Some(confirmation)) if confirmation.coarser.is_some() => {
-            " (from runs at 0.618 and 1.618 times the step)"
+        (Evidence::LinearModel, _) => Some("the defects of the connections of a linear system".into()),
+        (Evidence::Shadows, confirmation) => {
+            let of = |is_made: bool, ratio: f64| is_made.then(|| significant(ratio, 3));
+            let (coarser, finest) = confirmation
+                .as_ref()
+                .map_or((false, false), |one| (one.coarser.is_some(), one.finest.is_some()));
+            let [finer, larger, least] = [Shadow::Finer, Shadow::Coarser, Shadow::Finest].map(Shadow::ratio);
+            let all = [of(true, finer), of(coarser, larger), of(finest, least)];
+            let all: Vec<String> = all.into_iter().flatten().collect();
+            Some(format!("runs at {} times the step", all.join(", ")))
         }
-        (Evidence::Shadows, _) => " (from a run at 0.618 times the step)",
-        (Evidence::None, _) => "",
+        (Evidence::None, _) => None,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::SignalError;
 use super::points::Points;
-use super::signal::{Compared, differences};
+use super::signal::{Compared, differences, range};
 use super::verdict::{Band, RunVerdict, Shadow, agree};
+use crate::signal::Bounds;
 use crate::system::SystemGraph;
 use serde::Serialize;
 
@@ -13,11 +14,15 @@ pub type Shadows<'a> = dyn FnMut(Shadow) -> std::result::Result<Points, String> 
 /// What the shadows of a run have shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Confirmation {
-    /// Error of the run by its finer shadow, and by its coarser one if that was made.
+    /// Error of the run by its finer shadow.
     pub finer: f64,
-    /// The same by the coarser one.
+    /// The same by the coarser one, if that was made.
     pub coarser: Option<f64>,
-    /// Step of the finer one relative to that of the run. Its result is the better one.
+    /// The same by the finest one, if that was made.
+    pub finest: Option<f64>,
+    /// Error of the coarser one itself, at most.
+    pub error_of_coarser: Option<f64>,
+    /// The smallest step that was run relative to that of the run. Its result is the best one.
     pub ratio: f64,
 }
 
@@ -27,56 +32,139 @@ pub(super) struct Confirmed {
     pub(super) band: Band,
     pub(super) errors: Vec<SignalError>,
     pub(super) confirmation: Confirmation,
-    /// Why it is not trusted although the band is small.
+    /// Why it is not trusted although the band is small, or not wrong although it is large.
     pub(super) doubt: Option<String>,
+    /// True if a run at a step far smaller agrees.
+    pub(super) is_settled: bool,
 }
 
-/// Compares a run of a coupling of this order with its shadows.
+/// Runs whose difference does not shrink from the larger steps to the smaller ones by this factor do not converge...
+const SHRINKS: f64 = 0.8;
+/// ... and separate from each other if they differ by less than this share of the whole in the first fifth of the run.
+const SEPARATES: f64 = 0.2;
+
+/// A run that is compared with its shadows.
+pub(super) struct Question<'a> {
+    pub(super) graph: &'a SystemGraph,
+    pub(super) points: &'a Points,
+    /// Of the coupling.
+    pub(super) order: u32,
+    /// True if the run looks strange: then a small difference to two shadows is not enough.
+    pub(super) is_strange: bool,
+}
+
+/// Compares a run with its shadows.
 pub(super) fn confirm(
-    graph: &SystemGraph,
-    points: &Points,
-    order: u32,
+    question: &Question<'_>,
     shadows: &mut Shadows<'_>,
 ) -> std::result::Result<Confirmed, String> {
+    let Question { graph, points, order, is_strange } = *question;
     if points.is_full() {
         return Err("it has too many communication points to keep them for a comparison".into());
     }
     let fine = shadows(Shadow::Finer)?;
     let Compared { errors, unresolved } = differences(graph, (points, &fine), Shadow::Finer, order);
     let band = worst(&errors);
-    let confirmation = Confirmation { finer: band.error, coarser: None, ratio: Shadow::Finer.ratio() };
-    let mut found = Confirmed { verdict: band.verdict(), band, errors, confirmation, doubt: None };
+    let confirmation = Confirmation {
+        finer: band.error,
+        coarser: None,
+        finest: None,
+        error_of_coarser: None,
+        ratio: Shadow::Finer.ratio(),
+    };
+    let verdict = band.verdict();
+    let mut found = Confirmed { verdict, band, errors, confirmation, doubt: None, is_settled: false };
     if !reaches(&fine, points) {
         found.verdict = found.verdict.min(RunVerdict::Unconfirmed);
         found.doubt = Some(format!("a run at a smaller step ends at {} s", fine.end()));
         return Ok(found);
     }
-    if let (Some(output), true) = (unresolved, found.verdict != RunVerdict::Trusted) {
+    if found.verdict == RunVerdict::Trusted {
+        question.compare_coarser(&mut found, shadows);
+    } else if let Some(output) = unresolved {
         found.verdict = RunVerdict::Unconfirmed;
         let name = graph.output_name(output);
         found.doubt = Some(format!("`{name}` changes too fast between communication points to compare runs"));
     }
-    if found.verdict != RunVerdict::Trusted {
-        return Ok(found);
-    }
-    drop(fine);
-    let coarse = match shadows(Shadow::Coarser) {
-        Ok(coarse) => coarse,
-        Err(reason) => {
-            found.verdict = RunVerdict::Unconfirmed;
-            found.doubt = Some(reason);
-            return Ok(found);
-        }
-    };
-    let other = worst(&differences(graph, (&coarse, points), Shadow::Coarser, order).errors);
-    found.confirmation.coarser = Some(other.error);
-    found.band = band.with(other);
-    found.verdict = found.band.verdict();
-    if found.verdict == RunVerdict::Trusted && !agree(band.error, other.error) {
-        found.verdict = RunVerdict::Unconfirmed;
-        found.doubt = Some("runs at a smaller and a larger step do not agree on it".into());
+    if found.verdict != RunVerdict::Trusted || is_strange {
+        question.compare_finest(&mut found, &fine, shadows);
     }
     Ok(found)
+}
+
+impl Question<'_> {
+    /// The coarser shadow of a run whose finer one leaves a chance of trust.
+    fn compare_coarser(&self, found: &mut Confirmed, shadows: &mut Shadows<'_>) {
+        let coarse = match shadows(Shadow::Coarser) {
+            Ok(coarse) => coarse,
+            Err(reason) => {
+                found.verdict = RunVerdict::Unconfirmed;
+                found.doubt = Some(reason);
+                return;
+            }
+        };
+        let compared = differences(self.graph, (&coarse, self.points), Shadow::Coarser, self.order);
+        let (finer, other) = (found.band, worst(&compared.errors));
+        found.confirmation.coarser = Some(other.error);
+        found.confirmation.error_of_coarser = Some(other.difference() + finer.error.max(other.error));
+        found.band = finer.with(other);
+        found.verdict = found.band.verdict().max(RunVerdict::Unconfirmed);
+        if found.verdict == RunVerdict::Trusted && !agree(finer.error, other.error) {
+            found.verdict = RunVerdict::Unconfirmed;
+            found.doubt = Some("runs at a smaller and a larger step do not agree on it".into());
+        }
+    }
+
+    /// A run at a step far smaller decides where the others leave doubt; if there is none, what they say stays.
+    fn compare_finest(&self, found: &mut Confirmed, fine: &Points, shadows: &mut Shadows<'_>) {
+        let Ok(finest) = shadows(Shadow::Finest) else { return };
+        if !reaches(&finest, self.points) {
+            return;
+        }
+        let Compared { errors, unresolved } =
+            differences(self.graph, (self.points, &finest), Shadow::Finest, self.order);
+        let band = worst(&errors);
+        (found.confirmation.finest, found.confirmation.ratio) = (Some(band.error), Shadow::Finest.ratio());
+        let finer = found.confirmation.finer;
+        if band.verdict() == RunVerdict::Trusted && agree(finer, band.error) && band.allows(finer) {
+            found.verdict = RunVerdict::Trusted;
+            (found.band, found.errors, found.doubt) = (band, errors, None);
+            found.is_settled = true;
+            return;
+        }
+        if found.verdict == RunVerdict::Trusted {
+            // The other two agree, and this one does not.
+            found.verdict = RunVerdict::Unconfirmed;
+            found.doubt = Some("a run at a step far smaller does not agree on it".into());
+            return;
+        }
+        let is_wrong = found.verdict == RunVerdict::Wrong;
+        if unresolved.is_none() && band.verdict() == RunVerdict::Wrong {
+            let separating = self.separates(fine, &finest);
+            found.verdict = if separating { RunVerdict::Unconfirmed } else { RunVerdict::Wrong };
+            found.doubt = separating.then(|| {
+                "sensitive: runs at any step separate, small disturbances grow until all is different".into()
+            });
+            (found.band, found.errors) = (band, errors);
+        } else if is_wrong {
+            found.verdict = RunVerdict::Unconfirmed;
+            found.doubt = Some("runs at smaller steps do not agree on it".into());
+            found.band = Band { low: band.low, error: band.error, high: found.band.high };
+        }
+    }
+
+    /// True if the run and its shadows begin alike, do not come closer at smaller steps, and yet stay within their range.
+    fn separates(&self, fine: &Points, finest: &Points) -> bool {
+        let range = |output: usize, bounds: &Bounds| range(self.graph, output, bounds);
+        let own = Points::differences(self.points, finest, &range);
+        let between = Points::differences(fine, finest, &range);
+        let outputs = (0..own.len()).filter(|output| self.graph.is_signal(*output));
+        let Some(worst) = outputs.max_by(|a, b| own[*a].relative().total_cmp(&own[*b].relative())) else {
+            return false;
+        };
+        let (own, between) = (own[worst], between[worst]);
+        own.relative() <= 1.0 && between.rms > SHRINKS * own.rms && own.early <= SEPARATES * own.rms
+    }
 }
 
 /// The band of the worst output; zero if none moves.

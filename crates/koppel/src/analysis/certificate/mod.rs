@@ -19,7 +19,7 @@ use crate::coupling::CouplingConfig;
 use crate::error::Error;
 use crate::run::Run;
 pub use confirm::{Confirmation, Shadows};
-use confirm::{Confirmed, confirm, worst};
+use confirm::{Confirmed, Question, confirm, worst};
 use estimate::Estimate;
 pub use points::Points;
 pub use power::BondReport;
@@ -119,6 +119,8 @@ struct Known {
     errors: Vec<SignalError>,
     confirmation: Option<Confirmation>,
     doubt: Option<String>,
+    /// True if a run at a step far smaller agrees.
+    is_settled: bool,
 }
 
 impl Certifier {
@@ -221,13 +223,16 @@ impl Certifier {
             let errors = self.signals.errors(run.graph());
             let band = worst(&errors);
             let (verdict, evidence) = (band.verdict(), Evidence::LinearModel);
-            return Ok(Known { evidence, verdict, band, errors, confirmation: None, doubt: None });
+            let (confirmation, doubt, is_settled) = (None, None, false);
+            return Ok(Known { evidence, verdict, band, errors, confirmation, doubt, is_settled });
         }
         let points = self.points.as_ref().map_err(String::clone)?;
-        let Confirmed { verdict, band, errors, confirmation, doubt } =
-            confirm(run.graph(), points, self.order, shadows)?;
-        let evidence = Evidence::Shadows;
-        Ok(Known { evidence, verdict, band, errors, confirmation: Some(confirmation), doubt })
+        let is_strange = self.ripples.growing_late().is_some();
+        let question = Question { graph: run.graph(), points, order: self.order, is_strange };
+        let Confirmed { verdict, band, errors, confirmation, doubt, is_settled } =
+            confirm(&question, shadows)?;
+        let (evidence, confirmation) = (Evidence::Shadows, Some(confirmation));
+        Ok(Known { evidence, verdict, band, errors, confirmation, doubt, is_settled })
     }
 
     /// The verdict, with what was seen besides the error.
@@ -250,7 +255,8 @@ impl Certifier {
             Err(unknown) => return (RunVerdict::Unconfirmed, format!("error unknown: {unknown}")),
         };
         let steps = run.steps_taken();
-        let late = self.ripples.growing_late().filter(|_| !is_linear);
+        let is_settled = matches!(known, Ok(known) if known.is_settled);
+        let late = self.ripples.growing_late().filter(|_| !is_linear && !is_settled);
         let doubt = match late {
             _ if verdict != RunVerdict::Trusted => None,
             _ if unstable_solver.is_some() => unstable_solver,

@@ -32,6 +32,15 @@ pub(super) struct Difference {
     pub(super) range: f64,
     /// Root mean square of what the finer run turns between its own points: of the cubic less the line.
     pub(super) turning: f64,
+    /// Root mean square of the difference over the first fifth.
+    pub(super) early: f64,
+}
+
+impl Difference {
+    /// Over the range.
+    pub(super) fn relative(&self) -> f64 {
+        self.rms / self.range
+    }
 }
 
 impl Points {
@@ -109,6 +118,8 @@ impl Points {
         let width = coarse.width;
         let mut deviations = vec![Deviation::default(); width];
         let mut turnings = vec![Deviation::default(); width];
+        let mut early = vec![Deviation::default(); width];
+        let fifth = coarse.start() + 0.2 * (coarse.end() - coarse.start());
         let mut worst = vec![(0.0, f64::NAN); width];
         let (mut from, last) = (0, fine.times.len());
         for (k, time) in coarse.times.iter().enumerate() {
@@ -132,6 +143,9 @@ impl Points {
                 turnings[output].add(value - y(left) - share * (y(left + 1) - y(left)));
                 let difference = coarse.row(k)[output] - value;
                 deviation.add(difference);
+                if *time <= fifth {
+                    early[output].add(difference);
+                }
                 if difference.is_nan() || difference.abs() > worst.0 {
                     *worst = (difference.abs(), *time);
                 }
@@ -140,7 +154,8 @@ impl Points {
         let one = |(output, (deviation, (largest, time))): (usize, (&Deviation, (f64, f64)))| {
             let of = |points: &Points| range(output, &points.bounds(output));
             let (rms, turning) = (deviation.rms(), turnings[output].rms());
-            Difference { rms, largest, time, range: of(coarse).min(of(fine)), turning }
+            let range = of(coarse).min(of(fine));
+            Difference { rms, largest, time, range, turning, early: early[output].rms() }
         };
         deviations.iter().zip(worst).enumerate().map(one).collect()
     }

@@ -12,7 +12,9 @@
 //!   E_F = D_F / (1 - 0.618^p),     E_G = D_G / (1.618^p - 1)                                            (1)
 //!
 //! Both agree if they differ by no more than a factor of three, errors below 0.4 % counting as that. F is made first, and G
-//! only if F leaves a chance of trust.
+//! only if F leaves a chance of trust. Where doubt is left, a third one decides, at 0.269 H: the run is trusted if that one agrees
+//! with F and 2 E is at most 5 %, wrong if D / 2 is above 10 %. Runs that differ from it as much as F does, but not at their
+//! begin, separate exponentially: of those nothing is known.
 
 use serde::Serialize;
 
@@ -70,6 +72,16 @@ impl Band {
         Band { low: difference / OF_SHADOW, error, high: (OF_SHADOW * error).max(LEAST) }
     }
 
+    /// True if an error by another shadow is small enough for trust, too.
+    pub(super) fn allows(&self, error: f64) -> bool {
+        error <= TRUSTED
+    }
+
+    /// The difference to the shadow it was taken from.
+    pub(super) fn difference(&self) -> f64 {
+        OF_SHADOW * self.low
+    }
+
     /// Also with another estimate, which may be larger.
     pub(super) fn with(self, other: Band) -> Self {
         Band { high: self.high.max(other.high), ..self }
@@ -98,6 +110,8 @@ pub enum Shadow {
     Finer,
     /// At 1.618 of its step.
     Coarser,
+    /// At 0.269 of its step.
+    Finest,
 }
 
 impl Shadow {
@@ -107,6 +121,8 @@ impl Shadow {
         match self {
             Shadow::Finer => 1.0 / golden,
             Shadow::Coarser => golden,
+            // No power of the other ratios: what is sampled alike by those is not by this.
+            Shadow::Finest => 1.0 / (1.0 + std::f64::consts::E),
         }
     }
 
@@ -125,7 +141,7 @@ mod tests {
     fn shadows_give_the_error_of_a_run_of_their_order() {
         for order in [1, 2] {
             let error = |h: f64| 0.03 * h.powi(order as i32);
-            for shadow in [Shadow::Finer, Shadow::Coarser] {
+            for shadow in [Shadow::Finer, Shadow::Coarser, Shadow::Finest] {
                 let difference = (error(1.0) - error(shadow.ratio())).abs();
                 assert!((difference * shadow.scale(order) - 0.03).abs() < 1e-15);
             }

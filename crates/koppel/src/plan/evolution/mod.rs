@@ -12,6 +12,9 @@ use crate::SplitMix64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
+/// How many are judged before the next look.
+const TOGETHER: usize = 64;
+
 /// Something to be searched.
 pub trait Problem: Sync {
     /// What is chosen. Two that are equal are the same choice; the lesser one is kept if two are equally good.
@@ -28,6 +31,9 @@ pub trait Problem: Sync {
 
     /// How good it is.
     fn judge(&self, genome: &Self::Genome) -> Point;
+
+    /// Told what was judged so far, every now and then.
+    fn look(&self, _evaluated: &Evaluated<Self::Genome>) {}
 }
 
 /// Everything that was judged.
@@ -61,7 +67,9 @@ impl<G: Clone + Ord + Send + Sync> Evaluated<G> {
         let (genomes, points): (Vec<&G>, Vec<Point>) = self.all.iter().map(|(g, p)| (g, p.clone())).unzip();
         let mut best: Vec<(&G, &Point)> =
             front(&points).into_iter().map(|at| (genomes[at], &self.all[genomes[at]])).collect();
-        crate::sort::sort_by(&mut best, |a, b| a.1.objectives[0].total_cmp(&b.1.objectives[0]));
+        // Those that break a rule have none.
+        let first = |point: &Point| point.objectives.first().copied().unwrap_or(f64::INFINITY);
+        crate::sort::sort_by(&mut best, |a, b| first(a.1).total_cmp(&first(b.1)));
         best
     }
 
@@ -96,6 +104,9 @@ pub fn try_all<P: Problem>(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Evaluated<P::Genome> {
     let mut evaluated = Evaluated::new();
-    evaluated.judge(problem, genomes, progress);
+    for some in genomes.chunks(TOGETHER) {
+        evaluated.judge(problem, some, progress);
+        problem.look(&evaluated);
+    }
     evaluated
 }

@@ -11,7 +11,7 @@
 //! nothing is judged twice.
 
 use super::super::pareto::{Point, ranks, room};
-use super::{Evaluated, Problem};
+use super::{Evaluated, Problem, TOGETHER};
 use crate::SplitMix64;
 
 /// How long is bred, and from how many.
@@ -45,7 +45,10 @@ pub fn breed<P: Problem>(
     while parents.len() < population.min(evaluations) {
         parents.push(problem.draw(&mut random));
     }
-    evaluated.judge(problem, &parents, progress);
+    for some in parents.chunks(TOGETHER) {
+        evaluated.judge(problem, some, progress);
+        problem.look(&evaluated);
+    }
     parents = survivors(&evaluated, parents, population);
     let mut barren = 0;
     while evaluated.len() < evaluations && barren < BARREN {
@@ -53,6 +56,7 @@ pub fn breed<P: Problem>(
         children.truncate(evaluations - evaluated.len());
         let before = evaluated.len();
         evaluated.judge(problem, &children, progress);
+        problem.look(&evaluated);
         barren = if evaluated.len() == before { barren + 1 } else { 0 };
         parents.extend(children);
         parents = survivors(&evaluated, parents, population);

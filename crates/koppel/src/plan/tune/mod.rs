@@ -48,6 +48,8 @@ pub struct TuneOptions<'a> {
     pub seed: u64,
     /// Detail how many settings have been judged, and how many will be at most.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    /// Given the best so far, with the values of the objectives, every now and then.
+    pub front: &'a (dyn Fn(&[(Candidate, Vec<f64>)]) + Sync),
 }
 
 impl Default for TuneOptions<'_> {
@@ -61,6 +63,7 @@ impl Default for TuneOptions<'_> {
             evaluations: None,
             seed: 1,
             progress: &|_, _| {},
+            front: &|_| {},
         }
     }
 }
@@ -110,7 +113,7 @@ const GENERATIONS: usize = 16;
 const FEWEST_PARENTS: usize = 16;
 const MOST_PARENTS: usize = 80;
 /// Settings that are judged if nothing is said: at least, at most, and the work between.
-const FEWEST: usize = 300;
+const FEWEST: usize = 64;
 const MOST: usize = 1000;
 const WORK: f64 = 1e10;
 /// Macro steps of the shortest step that is tried over the time errors are predicted for.
@@ -140,7 +143,7 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
     let is_complete = space.size() <= evaluations as f64;
     let steps = (space.steps[0], space.steps[space.steps.len() - 1]);
     let combinations = space.size();
-    let problem = Settings { space: &space, scorer: &scorer, evaluations };
+    let problem = Settings { space: &space, scorer: &scorer, evaluations, front: options.front };
     let evaluated = match is_complete {
         true => {
             let all = space.all();
@@ -302,6 +305,7 @@ struct Settings<'a> {
     space: &'a Space,
     scorer: &'a Scorer<'a>,
     evaluations: usize,
+    front: &'a (dyn Fn(&[(Candidate, Vec<f64>)]) + Sync),
 }
 
 impl Problem for Settings<'_> {
@@ -325,5 +329,11 @@ impl Problem for Settings<'_> {
             Ok(score) => point(&score, self.scorer.objectives),
             Err(_) => Point::broken(f64::INFINITY),
         }
+    }
+
+    fn look(&self, evaluated: &Evaluated<Genome>) {
+        let good = evaluated.front().into_iter().filter(|(_, point)| !point.objectives.is_empty());
+        let best = good.map(|(genome, point)| (self.space.candidate(genome), point.objectives.clone()));
+        (self.front)(&best.collect::<Vec<_>>());
     }
 }
