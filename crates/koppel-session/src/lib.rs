@@ -24,6 +24,7 @@
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
 //! | `replay.rs`    | FMUs that cannot save their state, continued from a log of their inputs |
 //! | `probe_cache.rs` | what was found of FMUs, kept between runs                            |
+//! | `log.rs`       | where messages of FMUs go; `remark.rs`, what is reported to the caller |
 
 mod advice;
 mod build;

@@ -10,6 +10,7 @@
 //! | `ssp.rs`                                     | system structures; `ssp_models.rs`, models of koppel as FMUs in a package               |
 //! | `completions.rs`                             | completions for shells                                                                  |
 //! | `worker.rs`                                  | the hidden command that hosts an FMU for another koppel                                 |
+//! | `verification.rs`                            | runs of copies that verify what `tune` recommends                                       |
 //! | `progress.rs`                                | progress of long work before a run                                                      |
 
 mod auto;

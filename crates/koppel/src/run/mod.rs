@@ -8,7 +8,7 @@
 //! | `scheme/`       | **the macro step** (`staged.rs`), its fast path, iteration, halves, repetition    |
 //! | `drive.rs`      | runs to the end, with rows for a recorder and calls of a watcher                 |
 //! | `changes.rs`    | timed changes; `parts.rs`, steps that they split                                 |
-//! | `adaptive/`     | adaptive steps                                                                  |
+//! | `adaptive/`     | adaptive steps; `step_sizes.rs`, subsystems that take steps of one size only     |
 //! | `recording.rs`  | rows                                                                            |
 //! | `state.rs`      | [`RunState`]: checkpoints, saved states; `layout.rs`, which of its numbers are values |
 //! | `statistics.rs` | counts and times of a run                                                       |
