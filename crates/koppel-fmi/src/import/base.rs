@@ -191,10 +191,8 @@ impl Base {
     /// Gives back all states, and ends a run that is under way.
     fn release(&mut self) {
         self.states.free(&self.binding.backend);
-        if matches!(self.phase, Phase::Stepping | Phase::Over)
-            && let Err(error) = self.backend.terminate()
-        {
-            // Its results are complete, and freeing follows in any case.
+        let is_running = matches!(self.phase, Phase::Stepping | Phase::Over);
+        if let Some(Err(error)) = is_running.then(|| self.backend.terminate()) {
             self.warn(self.backend.log().time(), error.to_string());
         }
     }
