@@ -19,51 +19,26 @@ pub struct Verified {
     pub certificate: Certificate,
 }
 
-impl Session {
-    /// Runs a copy with these settings to the end, and what confirms it. `go_on` is asked after each step.
+impl Verified {
+    /// Runs a copy of the system with these settings to the end, and what confirms it. `go_on` is asked after each step.
     ///
     /// # Errors
     ///
-    /// In words: a subsystem is not to be copied, or the run does not begin.
-    pub fn verify(
-        &self,
+    /// In words: a subsystem is not to be copied, or the run fails.
+    pub fn of(
+        session: &Session,
         candidate: &Candidate,
         go_on: &mut (dyn FnMut(&Run) -> bool + Send),
-    ) -> std::result::Result<Verified, String> {
-        if let Some((name, reason)) = self.fmus.refused(&self.spec).first() {
+    ) -> std::result::Result<Self, String> {
+        if let Some((name, reason)) = session.fmus.refused(&session.spec).first() {
             return Err(format!("no copy can be run: `{name}`: {reason}"));
         }
-        self.run_copy(candidate, go_on).map_err(|error| {
+        run_copy(session, candidate, go_on).map_err(|error| {
             let error = error.to_string();
             format!("a copy cannot be run: {}", error.lines().next().unwrap_or_default())
         })
     }
 
-    fn run_copy(
-        &self,
-        candidate: &Candidate,
-        go_on: &mut (dyn FnMut(&Run) -> bool + Send),
-    ) -> Result<Verified> {
-        let trial = self.trial();
-        let mut copy = Session { fmus: trial.fmus.of_copies(), ..trial };
-        copy.spec.run = candidate.on(&self.spec.run);
-        copy.spec.steps = Steps::Given;
-        (copy.spec.run.record_every, copy.spec.run.record_events) = (u64::MAX, false);
-        let options =
-            RunOptions { confirm: Some(Confirm::Always), looks_ahead: false, ..RunOptions::default() };
-        let mut prepared = copy.start(options, &|_, _| {})?;
-        let ending = prepared
-            .run(&mut Nothing, &mut |run, _| Ok(if go_on(run) { Flow::Continue } else { Flow::Stop }));
-        let certificate = prepared.certificate(Outcome::from(&ending), go_on);
-        if let Err(error) = ending {
-            return Err(Box::new(Error::Engine(error)));
-        }
-        let certificate = certificate.unwrap_or_else(|| unreachable!("it was asked for"));
-        Ok(Verified { certificate })
-    }
-}
-
-impl Verified {
     /// Whether the settings keep an error up to `limit`, or why not.
     ///
     /// # Errors
@@ -78,4 +53,26 @@ impl Verified {
             _ => Err(format!("a run of a copy: {reason}")),
         }
     }
+}
+
+fn run_copy(
+    session: &Session,
+    candidate: &Candidate,
+    go_on: &mut (dyn FnMut(&Run) -> bool + Send),
+) -> Result<Verified> {
+    let trial = session.trial();
+    let mut copy = Session { fmus: trial.fmus.of_copies(), ..trial };
+    copy.spec.run = candidate.on(&session.spec.run);
+    copy.spec.steps = Steps::Given;
+    (copy.spec.run.record_every, copy.spec.run.record_events) = (u64::MAX, false);
+    let options = RunOptions { confirm: Some(Confirm::Always), looks_ahead: false, ..RunOptions::default() };
+    let mut prepared = copy.start(options, &|_, _| {})?;
+    let ending =
+        prepared.run(&mut Nothing, &mut |run, _| Ok(if go_on(run) { Flow::Continue } else { Flow::Stop }));
+    let certificate = prepared.certificate(Outcome::from(&ending), go_on);
+    if let Err(error) = ending {
+        return Err(Box::new(Error::Engine(error)));
+    }
+    let certificate = certificate.unwrap_or_else(|| unreachable!("it was asked for"));
+    Ok(Verified { certificate })
 }

@@ -37,7 +37,7 @@ impl Verification {
             let one = &found.front[row];
             // Of a row that was asked for by its number the predicted error is to hold.
             let limit = one.score.error.filter(|error| error.is_finite()).unwrap_or(0.0).max(arguments.error);
-            let verified = session.verify(&one.candidate, &mut |_| !execution::is_asked());
+            let verified = Verified::of(session, &one.candidate, &mut |_| !execution::is_asked());
             match verified.and_then(|verified| verified.keeps(limit).map(|()| verified)) {
                 Ok(verified) => {
                     (verification.row, verification.confirmed) = (Some(row), Some(verified));

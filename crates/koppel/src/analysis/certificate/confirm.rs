@@ -146,6 +146,9 @@ impl Question<'_> {
                 "sensitive: runs at any step separate, small disturbances grow until all is different".into()
             });
             (found.band, found.errors) = (band, errors);
+        } else if !is_wrong && unresolved.is_none() && found.doubt.is_none() {
+            // It lies nearer to the truth.
+            (found.band, found.errors) = (band, errors);
         } else if is_wrong {
             found.verdict = RunVerdict::Unconfirmed;
             found.doubt = Some("runs at smaller steps do not agree on it".into());

@@ -29,6 +29,9 @@ use serde::Serialize;
 use space::{Genome, Space, steps_between, to_three_digits};
 use stages::Stages;
 
+/// Given settings with the values of the objectives.
+pub type BestSoFar<'a> = dyn Fn(&[(Candidate, Vec<f64>)]) + Sync + 'a;
+
 /// What is searched, and how long.
 #[derive(Clone, Copy)]
 pub struct TuneOptions<'a> {
@@ -49,7 +52,7 @@ pub struct TuneOptions<'a> {
     /// Detail how many settings have been judged, and how many will be at most.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Given the best so far, with the values of the objectives, every now and then.
-    pub front: &'a (dyn Fn(&[(Candidate, Vec<f64>)]) + Sync),
+    pub front: &'a BestSoFar<'a>,
 }
 
 impl Default for TuneOptions<'_> {
@@ -305,7 +308,7 @@ struct Settings<'a> {
     space: &'a Space,
     scorer: &'a Scorer<'a>,
     evaluations: usize,
-    front: &'a (dyn Fn(&[(Candidate, Vec<f64>)]) + Sync),
+    front: &'a BestSoFar<'a>,
 }
 
 impl Problem for Settings<'_> {
