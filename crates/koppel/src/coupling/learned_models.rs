@@ -238,8 +238,13 @@ impl LearnedModels {
 
     /// The inputs at the end of the step that has ended.
     fn look_back(&mut self, view: &View<'_>) {
-        let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
-        self.external(view, just_before);
+        // A signal that jumps at this instant had its old value over the whole step.
+        let margin = 1e-9 * view.step.size;
+        let time = view.step.start - if view.is_fresh { 0.0 } else { margin };
+        self.external.fill(0.0);
+        for (input, signal) in view.graph.externals() {
+            self.external[*input] += signal.value_before(time, margin);
+        }
         for (given, (applied, external)) in self.given.iter_mut().zip(view.applied.iter().zip(&self.external))
         {
             *given = applied + external;

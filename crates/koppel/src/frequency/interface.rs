@@ -65,8 +65,11 @@ impl Verdict {
 const BESIDE: f64 = 1e-7;
 /// The curve is refined until neighbours turn by less, in rad.
 const TURN: f64 = 0.2;
-/// Highest f H.
+/// Lowest and highest f H.
+const LOWEST: f64 = 1e-6;
 const HIGHEST: f64 = 100.0;
+/// Part of its frequency around a resonance in which there are more points: the coarse grid's are 5 % apart.
+const WIDE: f64 = 0.1;
 
 impl Interface {
     /// `second` maps the first side's outputs to its inputs, wires and gains included.
@@ -106,7 +109,7 @@ impl Interface {
             let (gain, margin) = (open.gains()?.0, difference.gains()?.1);
             Ok(Point { f, determinant, gain, margin, loop_gain: product.determinant().abs(), filter })
         };
-        let points = refined(point)?;
+        let points = refined(point, &self.resonances(step)?)?;
         let turns = points.windows(2).map(|pair| turn(&pair[0], &pair[1])).sum::<f64>() / PI;
         let narrow = self.first.inputs().min(self.first.outputs());
         let closest = points.iter().min_by(|a, b| a.margin.total_cmp(&b.margin));
@@ -126,16 +129,37 @@ impl Interface {
         }))
     }
 
+    /// Poles of the first and of the second side.
+    fn poles(&self) -> Result<[Vec<Complex>; 2]> {
+        let failed = |source| crate::Error::Linalg { what: "poles of a subsystem".into(), source };
+        Ok([eigenvalues(&self.first.a).map_err(failed)?, eigenvalues(&self.second.a).map_err(failed)?])
+    }
+
     /// Unstable poles of the two sides themselves.
     fn open_unstable(&self) -> Result<i64> {
         let mut count = 0;
-        for side in [&self.first, &self.second] {
-            let poles = eigenvalues(&side.a)
-                .map_err(|source| crate::Error::Linalg { what: "poles of a subsystem".into(), source })?;
+        for (side, poles) in [&self.first, &self.second].into_iter().zip(self.poles()?) {
             let scale = side.a.max_abs().max(1e-300);
             count += poles.iter().filter(|pole| pole.re > 1e-9 * scale).count() as i64;
         }
         Ok(count)
+    }
+
+    /// f H on and around each resonance of the two sides: at its frequency, and at distances that grow from its width to that of
+    /// the coarse grid. Between the points of that grid a weakly damped one leaves no trace.
+    fn resonances(&self, step: f64) -> Result<Vec<f64>> {
+        let mut all = Vec::new();
+        for pole in self.poles()?.concat().into_iter().filter(|pole| pole.im > 0.0) {
+            let centre = pole.im * step / TAU;
+            let mut distance = (pole.re.abs() * step / TAU).max(BESIDE / TAU);
+            all.push(centre);
+            while distance < WIDE * centre {
+                all.extend([centre - distance, centre + distance]);
+                distance *= 2.0;
+            }
+        }
+        all.retain(|f| (LOWEST..HIGHEST).contains(f));
+        Ok(all)
     }
 
     /// The lowest f H at which (1 + φ) Q1 and -(1 + φ) Q2, or both with the other sign, turn by more than 90°.
@@ -178,12 +202,14 @@ fn turn(a: &Point, b: &Point) -> f64 {
 }
 
 /// Points close enough together to follow the curve.
-fn refined(point: impl Fn(f64) -> Result<Point>) -> Result<Vec<Point>> {
-    let start = 1e-6_f64;
+fn refined(point: impl Fn(f64) -> Result<Point>, resonances: &[f64]) -> Result<Vec<Point>> {
     let count = 400;
-    let mut points = vec![point(start)?];
-    for k in 1..=count {
-        let f = start * (HIGHEST / start).powf(f64::from(k) / f64::from(count));
+    let coarse = (0..=count).map(|k| LOWEST * (HIGHEST / LOWEST).powf(f64::from(k) / f64::from(count)));
+    let mut all: Vec<f64> = coarse.chain(resonances.iter().copied()).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let mut points = vec![point(all[0])?];
+    for f in all.into_iter().skip(1) {
         let mut ahead = vec![point(f)?];
         while let Some(next) = ahead.last().copied() {
             let last = points[points.len() - 1];
@@ -233,6 +259,42 @@ mod tests {
         let large = judge(0.03);
         assert_eq!(large.unstable_poles, 2, "one pair");
         assert!(small.gain > 1.0, "small gain cannot tell: {}", small.gain);
+    }
+
+    /// A resonance of damping ζ at ω against a lag, -k: the closed loop is one matrix, and at this step two holds lag by 0.01 rad only. The
+    /// gain at which it turns unstable is known from that matrix; resonances between the points of the coarse grid must not be missed.
+    #[test]
+    fn weak_resonances_are_seen() {
+        let mut wrong = Vec::new();
+        for zeta in [1e-2, 2e-3, 5e-4, 1e-5] {
+            for omega in [1.0, 3.3, 7.7] {
+                for k in [0.5 * omega * zeta, 2.0 * omega * zeta] {
+                    // x'' + 2 ζ ω x' + ω² x = u, y = 2 k x', in positive feedback with 1: damping 2 ζ ω - 2 k.
+                    let resonance = StateSpace {
+                        a: Matrix::from_slice(2, 2, &[0.0, 1.0, -omega * omega, -2.0 * zeta * omega]),
+                        b: Matrix::from_slice(2, 1, &[0.0, 1.0]),
+                        c: Matrix::from_slice(1, 2, &[0.0, 2.0 * k]),
+                        d: Matrix::zeros(1, 1),
+                    };
+                    let gain = StateSpace {
+                        a: Matrix::zeros(0, 0),
+                        b: Matrix::zeros(0, 1),
+                        c: Matrix::zeros(1, 0),
+                        d: Matrix::from_slice(1, 1, &[1.0]),
+                    };
+                    let judged = Interface::new(resonance, gain)
+                        .judge(&CouplingConfig::zoh(), Hold::Constant, 0.01 / omega)
+                        .unwrap()
+                        .unwrap();
+                    let expected = if 2.0 * k > 2.0 * zeta * omega { 2 } else { 0 };
+                    let peak = 2.0 * k / (2.0 * zeta * omega);
+                    if judged.unstable_poles != expected || (judged.gain / peak - 1.0).abs() > 0.02 {
+                        wrong.push((zeta, omega, k, judged.unstable_poles, judged.gain / peak));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     /// Two first-order lags with one sign change: the uncut loop is stable for any gain, delayed it is not.

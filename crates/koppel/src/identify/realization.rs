@@ -17,7 +17,7 @@
 //! N + 1. For N = M = 1 this is Genser 2020, (4.13) and (4.14).
 
 use crate::error::{Error, Result};
-use crate::linalg::{Complex, LinalgError, Matrix, eigenvalues};
+use crate::linalg::{Complex, LinalgError, Matrix, eigenvalues, expm, logm};
 use crate::system::StateSpace;
 
 /// Poles closer than this, relative to the largest, count as repeated.
@@ -106,6 +106,20 @@ fn gilbert(companion: &StateSpace, poles: &[Complex]) -> Option<StateSpace> {
     (row == n).then_some(model)
 }
 
+/// Equation (3) for any q: powers and sums by the logarithm,
+///
+///   [A^{q-1}, S; 0, I] = exp((q - 1) log [A, I; 0, I])                                              (4)
+///
+/// Nothing if there is no real logarithm: a real pole that is not positive has no form between whole numbers.
+pub(super) fn at_any_multiple(model: &StateSpace, q: f64) -> Option<(Vec<f64>, Matrix)> {
+    let n = model.states();
+    let mut step = Matrix::identity(2 * n);
+    step.set_block(0, 0, &model.a);
+    step.set_block(0, n, &Matrix::identity(n));
+    let powers = expm(&(&logm(&step).ok()? * (q - 1.0))).ok()?;
+    Some(at_power(model, &powers.block(0, 0, n, n), &powers.block(0, n, n, n)))
+}
+
 /// Equation (3) for a whole number q: a and b of the difference equation at q times the step, n and n + 1 of them.
 pub(super) fn at_multiple(model: &StateSpace, q: u32) -> (Vec<f64>, Matrix) {
     let n = model.states();
@@ -114,9 +128,15 @@ pub(super) fn at_multiple(model: &StateSpace, q: u32) -> (Vec<f64>, Matrix) {
         sum += &power;
         power = &model.a * &power;
     }
-    let a = &model.a * &power;
-    let b = &(&(&a * &sum) + &power) * &model.b;
-    let d = &model.d + &(&(&model.c * &sum) * &model.b);
+    at_power(model, &power, &sum)
+}
+
+/// Equation (3) with A^{q-1} and S, as a difference equation.
+fn at_power(model: &StateSpace, power: &Matrix, sum: &Matrix) -> (Vec<f64>, Matrix) {
+    let n = model.states();
+    let a = &model.a * power;
+    let b = &(&(&a * sum) + power) * &model.b;
+    let d = &model.d + &(&(&model.c * sum) * &model.b);
     let coefficients = characteristic(&a);
     let mut responses = vec![d];
     let mut forward = b;

@@ -18,7 +18,8 @@
 //! printed one most runs diverge); the third of (2) divides both terms; a constant regressor, so that a system may rest
 //! anywhere; P starts at κ / φ_j² when regressor j is first seen to move, so that the result does not depend on units.
 //! Round-off is no movement: what is smaller than 16 ulp of the subsystem's largest signal does not count, and a regressor
-//! that is a million times larger than ever before restart.
+//! that is a million times larger than ever before restart. Where P exceeds a thousand times κ / φ_j², as it does at rest after
+//! long enough, nothing is forgotten (λ = 1).
 
 mod rescale;
 
@@ -196,7 +197,10 @@ impl Rls {
                 if open((p, covariance), &self.phi, &mut self.largest[output], prior) {
                     error = y - dot(&self.phi, p);
                 }
-                update(p, covariance, &self.phi, &mut self.gain, error, self.config.forgetting);
+                let is_wound_up =
+                    is_wound_up(covariance, &self.phi, &self.largest[output], self.config.covariance);
+                let forgetting = if is_wound_up { 1.0 } else { self.config.forgetting };
+                update(p, covariance, &self.phi, &mut self.gain, error, forgetting);
                 self.scatters[output].add(&self.phi[..self.phi.len() - 1], self.config.forgetting);
             }
         }
@@ -297,6 +301,21 @@ fn open(
         largest[j] = largest[j].max(value);
     }
     is_changed
+}
+
+/// How many times more uncertain than at its start a parameter may become.
+const WOUND_UP: f64 = 1e3;
+
+/// The largest covariance: its square is a number.
+const LARGEST: f64 = 1e150;
+
+/// Whether P has grown because nothing moves: by 1/λ in each step, in all directions that φ does not show. Then nothing is forgotten.
+fn is_wound_up(covariance: &Matrix, phi: &[f64], largest: &[f64], kappa: f64) -> bool {
+    (0..phi.len()).any(|j| {
+        let size = if largest[j].is_finite() { largest[j] } else { phi[j].abs() };
+        let own = covariance[(j, j)];
+        own * size * size > WOUND_UP * kappa || own > LARGEST.max(kappa / (SMALLEST * SMALLEST))
+    })
 }
 
 /// Equation (2), keeping P symmetric.

@@ -25,6 +25,7 @@ mod run;
 mod schedule;
 mod scheme;
 mod setup;
+mod signal_jumps;
 mod state;
 mod statistics;
 mod step_sizes;

@@ -5,6 +5,7 @@ use super::changes::Changes;
 use super::parts::{Parts, Span};
 use super::recording::Recording;
 use super::scheme::Scheme;
+use super::signal_jumps::SignalJumps;
 use super::state::RunState;
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned};
@@ -33,6 +34,7 @@ pub struct Run {
     /// Chooses how many ticks a step spans; none if it is always one.
     pub(super) control: Option<Box<Control>>,
     pub(super) changes: Changes,
+    pub(super) signal_jumps: SignalJumps,
     pub(super) recording: Recording,
     /// Why steps are not repeated although the coupling asks for it.
     pub(super) not_repeated: Option<String>,
@@ -106,7 +108,7 @@ impl Run {
         if let Some(control) = &mut self.control {
             control.end_step(ticks, self.network.outputs(), self.network.arrivals(), self.network.applied());
         }
-        let is_quiet = self.control.is_none() && self.changes.are_done();
+        let is_quiet = self.control.is_none() && self.changes.are_done() && self.signal_jumps.are_none();
         self.plain_until =
             if is_quiet { self.scheme.plain_until(self.index).min(self.steps() - 1) } else { 0 };
         Ok(())
@@ -115,6 +117,7 @@ impl Run {
     /// One exchange of values: changes that are due, then every subsystem that is due advances over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.changes.apply_due(&mut self.network, step.start)?;
+        self.signal_jumps.apply(&mut self.network, step, self.clock.time(0));
         let done = self.scheme.step(&mut self.network, step, end);
         let start = self.scheme.staged().outcome.start;
         if done.is_err() && start > step.start {
@@ -122,6 +125,9 @@ impl Run {
             (self.inside, self.recording.unwritten) = (Some(start), None);
         }
         self.changes.forget_jumps(&mut self.network);
+        if !self.signal_jumps.are_none() {
+            self.network.board.has_jumped.fill(false);
+        }
         done
     }
 

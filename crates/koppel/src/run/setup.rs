@@ -8,6 +8,7 @@ use super::recording::Recording;
 use super::run::Run;
 use super::schedule::Schedule;
 use super::scheme::{self, Stage, Staged};
+use super::signal_jumps::SignalJumps;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs, StepNeeds, Work};
 use crate::diagnostic::Remark;
@@ -82,6 +83,7 @@ fn assemble(
         every: &every,
         step: config.largest_step(),
     };
+    let signal_jumps = SignalJumps::new(&graph, &needs, config.reading);
     let wide = WideOutputs::new(&graph, &config.record, &columns, condition.as_ref());
     let mut network = Network::new(graph, subsystems, coupling, &evaluated);
     network.wide = wide;
@@ -105,6 +107,7 @@ fn assemble(
         plain_until: 0,
         control,
         changes,
+        signal_jumps,
         recording,
         not_repeated,
         probing,

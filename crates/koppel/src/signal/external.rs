@@ -151,6 +151,31 @@ impl External {
         }
     }
 
+    /// Whether it jumps at a time in (`after`, `until`].
+    pub(crate) fn jumps_within(&self, after: f64, until: f64) -> bool {
+        let jumps_at = |time: f64| self.value(time) != self.value(time.next_down());
+        if let Shape::Sine(Sine { start, stop, .. }) = &self.shape {
+            return [*start, *stop].into_iter().any(|time| after < time && time <= until && jumps_at(time));
+        }
+        // A kink differs from its neighbour by round-off at most.
+        if let Shape::Ramp { .. } = &self.shape {
+            return false;
+        }
+        let mut time = after;
+        while let Some(event) = self.next_event(time).filter(|event| *event <= until) {
+            if jumps_at(event) {
+                return true;
+            }
+            time = event;
+        }
+        false
+    }
+
+    /// Value just before `t` if it jumps there, to a margin; else the value at `t`.
+    pub(crate) fn value_before(&self, t: f64, margin: f64) -> f64 {
+        self.value(if self.jumps_within(t - margin, t + margin) { t - margin } else { t })
+    }
+
     /// Longest window on which one polynomial is good enough, in s; windows must not be longer.
     pub fn longest_piece(&self) -> f64 {
         match &self.shape {

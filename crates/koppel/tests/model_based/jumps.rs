@@ -61,6 +61,84 @@ fn a_jump_is_met_like_a_start() {
     }
 }
 
+/// The same for first-order hold, whose line must not lead across the jump; its past at the start of a run is constant, too.
+#[test]
+fn a_line_does_not_lead_across_a_jump() {
+    let case = |signal| {
+        let mut case = crate::cases::case("control-loop").unwrap();
+        case.externals[0].1 = signal;
+        case
+    };
+    let pulses = ExternalConfig::Pulses {
+        amplitude: 1.0,
+        period: 50.0,
+        width: 20.0,
+        start: 1.0,
+        offset: 0.0,
+        stop: None,
+        modulation: None,
+    };
+    let table = |interpolation| ExternalConfig::Table {
+        times: vec![0.0, 1.0, 1.0, 9.0],
+        values: vec![0.0, 0.0, 1.0, 1.0],
+        interpolation,
+    };
+    let start = case(ExternalConfig::Constant { value: 1.0 });
+    for signal in [
+        ExternalConfig::Step { time: 1.0, before: 0.0, after: 1.0 },
+        pulses,
+        table(Interpolation::Linear),
+        table(Interpolation::Previous),
+    ] {
+        let jump = case(signal.clone());
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+            let config = |stop| {
+                let coupling = CouplingConfig::foh(StartUp::Constant);
+                RunConfig { coupling, schedule: schedule.clone(), ..RunConfig::new(stop, 0.05) }
+            };
+            let (_, late) = run(jump.system().unwrap(), &config(4.0));
+            let (_, early) = run(start.system().unwrap(), &config(3.0));
+            for (k, row) in early.rows.iter().enumerate().skip(1) {
+                for (a, b) in row.iter().zip(&late.rows[k + 20]) {
+                    assert!((a - b).abs() < 1e-9, "{k} steps after the jump: {a} {b}\n{signal:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A signal that jumps at communication points had its old value over the step that ends there: x' = -x + u is learned as
+/// y^{k+1} = e^{-h} y^k + (1 - e^{-h}) u.
+#[test]
+fn a_jump_is_no_input_of_the_step_that_ends_at_it() {
+    let one = |value: f64| matrix(1, 1, &[value]);
+    let lag = || linear(one(-1.0), one(1.0), one(1.0), one(0.0), &[0.0]);
+    let pulses = ExternalConfig::Pulses {
+        amplitude: 1.0,
+        period: 2.0,
+        width: 1.0,
+        start: 0.6,
+        offset: 0.0,
+        stop: None,
+        modulation: None,
+    };
+    for reading in [Reading::Fresh, Reading::Stale] {
+        let system = SystemBuilder::new()
+            .add("plant", lag())
+            .add("sink", lag())
+            .connect(Connection::new("plant.y1", "sink.u1"))
+            .external("plant.u1", pulses.clone())
+            .build()
+            .unwrap();
+        let model = ModelConfig::Rls(RlsConfig { forgetting: 1.0, ..RlsConfig::default() });
+        let coupling = CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() });
+        let (run, _) = run(system, &RunConfig { coupling, reading, ..RunConfig::new(20.0, 0.2) });
+        let Some(Learned::Rls(learned)) = run.learned().remove("plant") else { panic!("no model") };
+        let (p, exact) = (&learned.parameters[0], (-0.2_f64).exp());
+        assert!((p[0] - exact).abs() < 1e-5 && (p[1] - 1.0 + exact).abs() < 1e-5, "{reading:?}: {p:?}");
+    }
+}
+
 /// Outputs that are read again after a free input was set have met its new value: nothing is left to be made up for.
 #[test]
 fn a_free_input_that_is_set_gives_no_kick() {

@@ -12,15 +12,15 @@ mod together;
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig,
-    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, VfpsConfig,
+    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
+use koppel::identify::{Learned, ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::record::{Record, Trajectory};
 use koppel::run::{
     AccelerationKind, Change, Flow, IterationConfig, IterationKind, Reading, Run, RunConfig, ScheduleConfig,
 };
-use koppel::signal::external::ExternalConfig;
+use koppel::signal::external::{ExternalConfig, Interpolation};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
 

@@ -106,3 +106,65 @@ fn round_off_before_the_first_movement_does_no_harm() {
         assert!((0..4).all(|j| covariance[(j, j)] > 0.0), "{noise:e}: {covariance:?}");
     }
 }
+
+/// An oscillation of pole 0.9 ± 0.2 i at 0.7 times and 2.5 times its step: its pole to that power, and the same outputs under held inputs.
+#[test]
+fn rescaling_between_whole_multiples_keeps_the_poles() {
+    let pole = crate::linalg::Complex::new(0.9, 0.2);
+    let config = RlsConfig { outputs: 2, inputs: 2, ..RlsConfig::default() };
+    let p = vec![2.0 * pole.re, -pole.abs().powi(2), 0.4, 0.1, 0.3];
+    for q in [0.7, 2.5] {
+        let mut rls = Rls::new(config, 1, 1, 0.1);
+        rls.learned.parameters[0].clone_from(&p);
+        rls.rescale(0.1 * q).unwrap();
+        let found = rls.learned.parameters[0].clone();
+        let (size, angle) = (pole.abs().powf(q), q * pole.angle());
+        assert!((found[0] - 2.0 * size * angle.cos()).abs() < 1e-9, "{q}: {found:?}");
+        assert!((found[1] + size * size).abs() < 1e-9, "{q}: {found:?}");
+        // A constant input ends at the same value.
+        let rest = |p: &[f64]| (p[2] + p[3] + p[4]) / (1.0 - p[0] - p[1]);
+        assert!((rest(&found) / rest(&p) - 1.0).abs() < 1e-9, "{q}: {found:?}");
+        // And back.
+        rls.rescale(0.1).unwrap();
+        let back = &rls.learned.parameters[0];
+        assert!(back.iter().zip(&p).all(|(a, b)| (a - b).abs() < 1e-8), "{q}: {back:?}");
+    }
+}
+
+#[test]
+fn rescaling_between_whole_multiples_is_exact_for_first_order_or_refused() {
+    let mut rls = Rls::new(RlsConfig::default(), 1, 1, 0.1);
+    rls.learned.parameters[0] = vec![(-0.1_f64).exp(), 1.0 - (-0.1_f64).exp(), 0.0];
+    rls.rescale(0.25).unwrap();
+    let a = (-0.25_f64).exp();
+    let p = &rls.learned.parameters[0];
+    assert!((p[0] - a).abs() < 1e-14 && (p[1] - 1.0 + a).abs() < 1e-14, "{p:?}");
+    rls.learned.parameters[0] = vec![-0.5, 1.0, 0.0];
+    rls.learned.step = 0.1;
+    assert!(rls.clone().rescale(0.2).is_ok());
+    let refused = rls.rescale(0.25).unwrap_err().to_string();
+    assert!(refused.contains("no form at 0.25 s"), "{refused}");
+}
+
+/// Forgetting at rest adds nothing: after 20,000 steps without movement the model is what it was, and learns on.
+#[test]
+fn rest_does_not_wind_up() {
+    let config = RlsConfig { forgetting: 0.98, ..RlsConfig::default() };
+    let mut rls = Rls::new(config, 1, 1, 0.1);
+    let (a, b) = (0.9, 0.5);
+    let (mut y, mut error) = (1.0, [0.0]);
+    let mut step = |rls: &mut Rls, u: f64| {
+        y = a * y + b * u;
+        rls.observe(&[y], &[u], &mut error);
+    };
+    (0..200).for_each(|k| step(&mut rls, (0.7 * f64::from(k)).sin()));
+    (0..20_000).for_each(|_| step(&mut rls, 1.0));
+    let near = |rls: &Rls, tolerance: f64| {
+        let p = &rls.learned.parameters[0];
+        (p[0] - a).abs() < tolerance && (p[1] - b).abs() < tolerance
+    };
+    assert!(near(&rls, 1e-3), "{:?}", rls.learned.parameters);
+    assert!(rls.learned.covariance[0].is_finite() && rls.learned.covariance[0].max_abs() < 1e12);
+    (0..400).for_each(|k| step(&mut rls, (0.7 * f64::from(k)).sin()));
+    assert!(near(&rls, 1e-6), "{:?}", rls.learned.parameters);
+}
