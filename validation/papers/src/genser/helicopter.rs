@@ -254,7 +254,7 @@ fn described(rows: &[(f64, [f64; 5])], pilot: usize) -> Vec<Comparison> {
         ));
         all.push(
             Comparison::statement("NEPCE is worse than ZOH", errors[1] > errors[0], format!("errors {} and {} at 0.08 s", short(errors[1]), short(errors[0])))
-                .because("it halves the error here, measured against the last extrapolation or the applied input alike; which form the thesis used is not printed"),
+                .because("not explained: it halves the error here in both forms that were tried, against the last extrapolation and against the applied input"),
         );
         all.push(
             Comparison::statement(

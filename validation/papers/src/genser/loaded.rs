@@ -14,8 +14,11 @@ use crate::course::Course;
 use crate::exhibit::{Comparison, curve, plot, short};
 use crate::{Exhibit, Result};
 
-const HOW: &str = "Models with their covariance, saved at t = 8 s of a run with ΔT = 0.1 s and rescaled by (4.13) and (4.14); learning 2 s, switch 1 s. \
+const HOW: &str = "Models with their covariance, saved at t = 8 s of a run with ΔT = 0.1 s and rescaled as (4.13) and (4.14), by powers also between whole multiples; learning 2 s, switch 1 s. \
      Beside them models learned from nothing for 12 s.";
+
+/// Largest error over the range that counts as accurate; chosen after the results were seen.
+const ACCURATE: f64 = 0.05;
 
 type Models = BTreeMap<String, Learned>;
 
@@ -71,7 +74,11 @@ fn over_step(context: &Context<'_>, models: &Models) -> Result<Exhibit> {
         let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), *step))?;
         let mut found = [[0.0; 2]; 2];
         for (own, coupling) in found.iter_mut().zip([learned(2.0, models), learned(12.0, &Models::new())]) {
-            *own = judged(&case, &Course::of(&case, &settings(&case, coupling, *step))?, &exact)?;
+            // A model with a real pole that is not positive has no form between whole multiples of its step.
+            *own = match Course::of(&case, &settings(&case, coupling, *step)) {
+                Ok(course) => judged(&case, &course, &exact)?,
+                Err(_) => [f64::NAN; 2],
+            };
         }
         Ok(found)
     })?;
@@ -132,13 +139,16 @@ fn courses(runs: &[(&str, Course); 2], exact: &Course, step: f64, numbers: [&str
         let found = [late(&runs[0].1), late(&runs[1].1)];
         exhibit.compare(Comparison::statement(
             "with loaded models the results are accurate once the start has passed, and more so than without",
-            found[0] < 1.0 && found[0] < found[1],
+            found[0] < ACCURATE && found[0] < found[1],
             format!(
                 "largest errors after 25 s over the range: {} loaded, {} not",
                 short(found[0]),
                 short(found[1])
             ),
-        ))
+        )
+        .because(format!(
+            "not explained: loaded models are the better ones, but miss by more than {ACCURATE} of the range; the thesis prints no numbers, and the limit was chosen after the results were seen"
+        )))
     };
     numbers.into_iter().zip(groups).map(figure).collect()
 }
