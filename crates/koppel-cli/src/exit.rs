@@ -40,5 +40,5 @@ Exit codes:
     2  invalid input: file, option or setting; also a value that became
        infinite or NaN (rows so far are kept)
     3  the run finished, but its certificate is worse than --require
-       asks for
+       asks for; `check`: the system is not as --require asks
   130  interrupted (Ctrl-C, SIGTERM); results and a checkpoint are written";

@@ -35,7 +35,10 @@ pub fn svg(title: &str, forecast: &Forecast, step: f64) -> String {
                 canvas.text(LEFT + 6.0, y + BAR - 3.0, "start", problem);
             }
             None => {
-                bar(LEFT, RIGHT, UNSTABLE);
+                bar(LEFT, RIGHT, UNKNOWN);
+                let [from, to] = limit.scanned.unwrap_or([0.0, 0.0]);
+                bar(place(from), place(to), UNSTABLE);
+                limit.unknown.iter().for_each(|gap| bar(place(gap[0]), place(gap[1]), UNKNOWN));
                 limit.intervals.iter().for_each(|stable| bar(place(stable.from), place(stable.to), STABLE));
             }
         }
@@ -52,14 +55,14 @@ pub fn svg(title: &str, forecast: &Forecast, step: f64) -> String {
     canvas.text(x, TOP - 12.0, "middle", &format!("step of the run: {step} s"));
     canvas.text((LEFT + RIGHT) / 2.0, bottom + 36.0, "middle", "communication step in s");
     for (k, (fill, words)) in
-        [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "unknown")].iter().enumerate()
+        [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "not determined")].iter().enumerate()
     {
         let x = LEFT + 110.0 * k as f64;
         canvas.rect([x, bottom + 50.0], [12.0, 12.0], fill);
         canvas.text(x + 18.0, bottom + 61.0, "start", words);
     }
-    canvas.point([LEFT + 336.0, bottom + 56.0], 4.0, "black", "");
-    canvas.text(LEFT + 348.0, bottom + 61.0, "start", "recommended");
+    canvas.point([LEFT + 376.0, bottom + 56.0], 4.0, "black", "");
+    canvas.text(LEFT + 388.0, bottom + 61.0, "start", "recommended");
     canvas.svg(800.0, bottom + 76.0)
 }
 

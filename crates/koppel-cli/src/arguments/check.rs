@@ -17,6 +17,13 @@ Examples:
   koppel check system.toml --graph system.svg                a drawing
   koppel check system.toml --frequency --plot loop.svg       margins of the loop over frequency";
 
+/// What `--require` asks of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RequiredVerdict {
+    /// The run is stable.
+    Stable,
+}
+
 /// Methods whose stable steps are looked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MethodsArgument {
@@ -52,7 +59,10 @@ pub(crate) struct CheckArguments {
     /// Varies every parameter by this percentage and reports whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) vary: Option<f64>,
-    /// Methods whose stable steps are searched: the run's own method, plus the holds, or all methods [default: all for small systems].
+    /// Ends with exit code 3 unless the run is stable.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) require: Option<RequiredVerdict>,
+    /// Methods whose stable steps are searched: the run's own method, plus the holds, or all methods [default: as many as a fixed amount of work allows].
     #[arg(long, value_name = "WHICH")]
     pub(crate) methods: Option<MethodsArgument>,
     /// Draws the stable steps of every method (SVG).

@@ -82,7 +82,8 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
             output::print(&format!("\n{}", frequency.text()))?;
         }
     }
-    Ok(Exit::Ok)
+    let is_met = arguments.require.is_none() || check.is_stable();
+    Ok(if is_met { Exit::Ok } else { Exit::Distrusted })
 }
 
 /// The same at the smallest of the steps that adapt, and no more than the verdict.

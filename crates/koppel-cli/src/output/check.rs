@@ -173,6 +173,13 @@ impl Check {
         &self.forecast
     }
 
+    /// Whether the run is stable at its step, if the step adapts at its limits, and not refused.
+    pub(crate) fn is_stable(&self) -> bool {
+        let limits = self.adaptive.iter().flat_map(|limits| [&limits.largest, &limits.smallest]);
+        let all = limits.map(|limit| limit.verdict).chain([self.forecast.verdict]);
+        self.zero_stable && all.into_iter().all(|verdict| verdict == Verdict::Stable)
+    }
+
     pub(crate) fn text(&self, wanted: f64, drawings: &[&Path]) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
         for (name, words) in self.advice.lines() {

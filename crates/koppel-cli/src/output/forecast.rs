@@ -71,6 +71,9 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
         .for_each(|limit| line(if limit.is_own { "stable steps" } else { "" }, &steps(limit)));
     list(&mut line, "for error", &format!(" {}", percent(wanted)), &forecast.recommended, recommended);
     list(&mut line, "blame", "", &forecast.blame, blamed);
+    forecast.left_out.iter().enumerate().for_each(|(place, words)| {
+        line(if place == 0 { "left out" } else { "" }, words);
+    });
     if let Some(robustness) = &forecast.robustness {
         robust(&mut line, robustness);
     }
@@ -108,7 +111,10 @@ fn verdict(forecast: &Forecast) -> String {
         Verdict::Unstable => {
             let growth = forecast.spectral_radius.map_or(f64::INFINITY, |radius| 100.0 * (radius - 1.0));
             let growth = significant(growth, 2);
-            format!("unstable: disturbances grow by {growth} % per step (spectral radius {radius}{found})\n")
+            let when = forecast.reason.as_ref().map_or(String::new(), |when| format!(" {when}"));
+            format!(
+                "unstable{when}: disturbances grow by {growth} % per step (spectral radius {radius}{found})\n"
+            )
         }
         Verdict::Marginal => {
             format!("marginal: disturbances neither grow nor decay (spectral radius {radius})\n")
@@ -213,6 +219,7 @@ fn schedule(schedule: &ScheduleConfig) -> String {
 
 fn steps(limit: &Limit) -> String {
     let steps = match (&limit.problem, limit.intervals.as_slice()) {
+        (Some(problem), _) if limit.is_refused => format!("none: {problem}"),
         (Some(problem), _) => format!("unknown: {problem}"),
         (None, []) => "none of those tried".to_owned(),
         (None, intervals) => intervals.iter().map(interval).collect::<Vec<_>>().join(" or "),

@@ -6,7 +6,7 @@ use super::global_error::Reference;
 use super::linear_system::LinearSystem;
 use crate::coupling::CouplingConfig;
 use crate::error::Result;
-use crate::run::{RunConfig, ScheduleConfig};
+use crate::run::{Run, RunConfig, ScheduleConfig};
 use crate::system::{Merged, SystemGraph, with_ideal_wire};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -63,8 +63,53 @@ pub fn ideal_wire(
     Ok(Some((ideal, config)))
 }
 
-/// All connections, the one to blame most first. Those that cannot be judged are left out.
-pub fn blame(system: &LinearSystem, config: &RunConfig, standing: Standing<'_>) -> Result<Vec<Blame>> {
+/// Connections that are judged unless all are asked for, of systems with few states and with many: the work for each grows with
+/// the system.
+const JUDGED: [usize; 2] = [24, 8];
+/// States from which there are many.
+const MANY: usize = 60;
+
+/// The connections whose ends differ most in a run of the stand-ins, which is about what their sources move in it:
+/// at most [`JUDGED`], or all.
+pub(super) fn suspects(system: &LinearSystem, config: &RunConfig) -> Vec<usize> {
+    let wires = system.graph.wires();
+    let all: Vec<usize> = (0..wires.len()).collect();
+    let judged = JUDGED[usize::from(system.states() > MANY)];
+    if all.len() <= judged {
+        return all;
+    }
+    let Ok(steps) = system.watched_steps(config) else { return all };
+    let Ok(mut run) = system.disturbed(config, steps as u64) else { return all };
+    let places = system.places(&run);
+    let mut moved = vec![0.0; wires.len()];
+    let value = |run: &Run, wire: usize| {
+        let (id, place) = places[wires[wire].source];
+        wires[wire].gain * run.outputs(id)[place]
+    };
+    let mut before: Vec<f64> = all.iter().map(|wire| value(&run, *wire)).collect();
+    for _ in 0..steps {
+        if run.advance().is_err() {
+            break;
+        }
+        for wire in &all {
+            let now = value(&run, *wire);
+            moved[*wire] += (now - before[*wire]).powi(2);
+            before[*wire] = now;
+        }
+    }
+    let mut ranked = all;
+    crate::sort::sort_by(&mut ranked, |a, b| moved[*b].total_cmp(&moved[*a]).then(a.cmp(b)));
+    ranked.truncate(judged);
+    ranked
+}
+
+/// These connections, the one to blame most first. Those that cannot be judged are left out.
+pub fn blame(
+    system: &LinearSystem,
+    config: &RunConfig,
+    standing: Standing<'_>,
+    wires: &[usize],
+) -> Result<Vec<Blame>> {
     let judge = |wire: usize| -> Result<Option<Blame>> {
         let Some((ideal, config)) = ideal_wire(system, wire, config)? else { return Ok(None) };
         let growth = ideal.growth(&config)?;
@@ -87,8 +132,7 @@ pub fn blame(system: &LinearSystem, config: &RunConfig, standing: Standing<'_>) 
             halves_error: matches!((error, standing.error), (Some(new), Some(old)) if new <= 0.5 * old),
         }))
     };
-    let wires: Vec<usize> = (0..system.graph.wires().len()).collect();
-    let judged: Result<Vec<Option<Blame>>> = wires.into_par_iter().map(judge).collect();
+    let judged: Result<Vec<Option<Blame>>> = wires.par_iter().map(|wire| judge(*wire)).collect();
     let mut all: Vec<Blame> = judged?.into_iter().flatten().collect();
     crate::sort::sort_by(&mut all, |a, b| {
         let by_error = || {

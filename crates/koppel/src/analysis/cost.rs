@@ -1,7 +1,7 @@
 //! What a run costs, counted in calls, and how stiff its equations are.
 
 use super::linear_system::LinearSystem;
-use crate::coupling::build;
+use crate::coupling::{CouplingConfig, build};
 use crate::error::{Error, Result};
 use crate::linalg::eigenvalues;
 use crate::run::RunConfig;
@@ -11,6 +11,8 @@ use serde::Serialize;
 
 /// Evaluations of a loop that is iterated, roughly.
 const ITERATIONS: f64 = 4.0;
+/// Pairs of connections that a method with dense models handles in the time of a step of a subsystem.
+const WIRES_SQUARED: f64 = 7.0;
 /// Rates below this part of the fastest count as zero: positions that nothing holds.
 const NO_RATE: f64 = 1e-9;
 
@@ -53,6 +55,20 @@ impl Cost {
         let duration = config.stop - config.start;
         let steps = (duration / config.step).ceil();
         Ok(Cost { steps, calls: calls_per_second * duration, calls_per_second })
+    }
+}
+
+impl Cost {
+    /// Work of one macro step, as so many steps of a subsystem in the plainest coupling. Methods whose work grows with the square of the
+    /// number of connections count it.
+    pub(super) fn work_per_step(graph: &SystemGraph, config: &RunConfig) -> Result<f64> {
+        let calls = Cost::of(graph, config)?.calls_per_second * config.step;
+        let wires = graph.wires().len() as f64;
+        let is_dense = match &config.coupling {
+            CouplingConfig::Method(method) => method.info().is_dense,
+            CouplingConfig::Mixed { .. } | CouplingConfig::Auto(_) => true,
+        };
+        Ok(calls + if is_dense { wires * wires / WIRES_SQUARED } else { wires })
     }
 }
 

@@ -1,12 +1,12 @@
 //! What is to be expected of a run, before it.
 
-use super::blame::{Blame, Standing, blame};
+use super::blame::{Blame, Standing, blame, suspects};
 use super::consistency::consistency;
 use super::cost::{Cost, Stiffness};
 use super::global_error::{GlobalError, Reference};
 use super::growth::Found;
 use super::intervals::Scan;
-use super::limits::{Limit, Methods, candidates, limits, reason};
+use super::limits::{Limit, Methods, candidates, limits, reason, work};
 use super::linear_system::LinearSystem;
 use super::modes::{Mode, Scaling};
 use super::recommend::{Recommendation, recommend};
@@ -34,13 +34,13 @@ pub enum Verdict {
 /// How much is looked at.
 #[derive(Clone, Copy)]
 pub struct ForecastOptions<'a> {
-    /// Methods whose stable steps are looked for; by the size of the system if nothing is said.
+    /// Methods whose stable steps are looked for; if nothing is said, all that are found within a budget of work.
     pub methods: Option<Methods>,
     /// The wanted error, relative to the range of each output.
     pub error: f64,
     /// How far parameters are varied, relative to themselves; not at all if nothing is said.
     pub vary: Option<f64>,
-    /// Whether connections are ranked; by the size of the system if nothing is said.
+    /// Whether connections are ranked; if nothing is said, those with the largest errors.
     pub blame: Option<bool>,
     /// Told what is under way, for work that takes long.
     pub progress: &'a (dyn Fn(&str) + Sync),
@@ -59,7 +59,7 @@ impl Default for ForecastOptions<'_> {
 pub struct Forecast {
     /// In one word.
     pub verdict: Verdict,
-    /// Why it is not known.
+    /// Why it is not known, or from when on it is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Where the models of the subsystems come from, and how far they hold.
@@ -99,16 +99,17 @@ pub struct Forecast {
     pub stiffness: Option<Stiffness>,
     /// Work of the run.
     pub cost: Option<Cost>,
+    /// What was not looked at because it takes too much work, and how to ask for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// An error that says no more than that the run goes wrong.
 const HOPELESS: f64 = 10.0;
-/// States of a system of which all is looked at unless something else is said.
-const SMALL: usize = 24;
+/// Work for methods beside the run's own, in steps of subsystems, unless they are asked for.
+const WORK: f64 = 1e8;
 /// Micro steps of a fixed size within a step that is still scanned.
 const MICRO_STEPS: f64 = 3000.0;
-/// States of a system whose steps are scanned at all unless something else is said.
-const MIDDLE: usize = 60;
 
 impl Forecast {
     fn unknown(reason: String) -> Self {
@@ -133,6 +134,7 @@ impl Forecast {
             robustness: None,
             stiffness: None,
             cost: None,
+            left_out: Vec::new(),
         }
     }
 
@@ -152,31 +154,30 @@ impl Forecast {
         let reference = system.reference(config).ok();
         let error = reference.as_ref().and_then(|reference| system.global_error(config, reference).ok());
         forecast.error = error.filter(|error| error.overall < HOPELESS);
-        let methods = options.methods.unwrap_or(match system.states() {
-            0..=SMALL => Methods::All,
-            _ => Methods::Own,
-        });
-        let settings = candidates(config, methods);
+        let settings = candidates(config, options.methods.unwrap_or_default());
         let scan = scan(&system, config, forecast.stiffness.as_ref());
         let report = |method: &str| progress(&format!("stable steps of {method}"));
         forecast.limits = limits(&system, &settings[..1], scan, &report);
         progress("validity of linear models");
         forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
+        forecast.left_out.extend(forecast.trust.not_followed.clone());
         forecast.doubt();
-        // Of what is not to be trusted nothing more is reported unless it is asked for.
+        // Of what is not to be trusted no more is said than stable steps, and of other methods only if they are asked for.
         let is_doubted = forecast.trust.doubt.is_some();
         if !is_doubted || options.methods.is_some() {
-            let others = limits(&system, &settings[1..], scan, &report);
+            let others = forecast.affordable(&system, &settings[1..], options.methods.is_some());
+            let others = limits(&system, &others, scan, &report);
             forecast.limits.extend(others.into_iter().map(|limit| Limit { is_own: false, ..limit }));
-            if system.states() <= MIDDLE || options.methods.is_some() {
-                progress("recommended steps");
-                forecast.recommended =
-                    recommend(&system, &forecast.limits, reference.as_ref(), options.error);
-            }
         }
-        if options.blame.unwrap_or(system.states() <= SMALL && !is_doubted) {
+        // What the models of the start recommend holds for the whole run, or not at all.
+        let is_whole = !is_doubted && forecast.trust.grows_later.is_none();
+        if is_whole {
+            progress("recommended steps");
+            forecast.recommended = recommend(&system, &forecast.limits, reference.as_ref(), options.error);
+        }
+        if is_whole && options.blame.unwrap_or(true) {
             progress("connections, each made ideal");
-            forecast.blame = forecast.blamed(&system, config, reference.as_ref());
+            forecast.blame = forecast.blamed(&system, config, reference.as_ref(), options.blame.is_some());
         }
         if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
             progress("parameters, each varied");
@@ -185,22 +186,65 @@ impl Forecast {
         forecast
     }
 
-    /// A verdict that is another one elsewhere on the way is none.
+    /// The settings whose stable steps can be found within the budget, in their order; the rest is named.
+    fn affordable(
+        &mut self,
+        system: &LinearSystem,
+        settings: &[RunConfig],
+        is_asked: bool,
+    ) -> Vec<RunConfig> {
+        let (mut left, mut taken, mut skipped) = (WORK, Vec::new(), Vec::<&str>::new());
+        for config in settings {
+            let needed = work(system, config);
+            if is_asked || needed <= left {
+                left -= needed;
+                taken.push(config.clone());
+            } else if !skipped.contains(&config.coupling.name()) {
+                skipped.push(config.coupling.name());
+            }
+        }
+        if !skipped.is_empty() {
+            let names = skipped.join("`, `");
+            self.left_out.push(format!("stable steps of `{names}`, which take long to find: --methods all"));
+        }
+        taken
+    }
+
+    /// A verdict that is another one elsewhere on the way is none; a change to an exact model that grows makes the run unstable.
     fn doubt(&mut self) {
+        if let Some((reason, radius)) = self.trust.grows_later.clone() {
+            (self.verdict, self.reason) = (Verdict::Unstable, Some(reason));
+            self.spectral_radius = Some(radius).filter(|radius| radius.is_finite());
+        }
         if let Some(doubt) = self.trust.doubt.as_ref().filter(|_| self.verdict != Verdict::Untrusted) {
             self.verdict = Verdict::Untrusted;
             self.reason = Some(doubt.clone());
         }
     }
 
-    fn blamed(&self, system: &LinearSystem, config: &RunConfig, reference: Option<&Reference>) -> Vec<Blame> {
+    fn blamed(
+        &mut self,
+        system: &LinearSystem,
+        config: &RunConfig,
+        reference: Option<&Reference>,
+        is_asked: bool,
+    ) -> Vec<Blame> {
         let Some(radius) = self.spectral_radius else { return Vec::new() };
         let standing = Standing {
             is_bounded: radius <= (1.0_f64 + 1e-8).max(system.own_growth(config)),
             error: self.error.as_ref().map(|error| error.overall),
             reference,
         };
-        blame(system, config, standing).unwrap_or_default()
+        let all = system.graph.wires().len();
+        let wires = if is_asked { (0..all).collect() } else { suspects(system, config) };
+        if wires.len() < all {
+            let judged = wires.len();
+            self.left_out.push(format!(
+                "blame of {} of {all} connections: the {judged} with the largest errors are judged",
+                all - judged
+            ));
+        }
+        blame(system, config, standing, &wires).unwrap_or_default()
     }
 }
 
@@ -248,11 +292,6 @@ fn scan(system: &LinearSystem, config: &RunConfig, stiffness: Option<&Stiffness>
     // Steps with so many micro steps take long and are of no use.
     let longest =
         system.finest_micro_step().map_or(f64::INFINITY, |h| (MICRO_STEPS * h).max(3.0 * config.step));
-    match system.states() {
-        0..=MIDDLE => {
-            let scan = Scan::of(config.step, stiffness);
-            Scan { to: scan.to.min(longest), ..scan }
-        }
-        _ => Scan { from: config.step / 4.0, to: config.step * 4.0, per_decade: 4, accuracy: 0.01 },
-    }
+    let scan = Scan::for_states(system.states(), config.step, stiffness);
+    Scan { to: scan.to.min(longest), ..scan }
 }

@@ -146,16 +146,30 @@ impl LinearSystem {
     ) -> Result<f64> {
         let outputs_of_reference = match cache.by_step.entry(config.step.to_bits()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
-                let mut outputs_of_reference = Vec::new();
-                while !ideal.is_done() {
-                    ideal.advance()?;
-                    outputs_of_reference.extend_from_slice(ideal.outputs(0));
-                }
-                place.insert(outputs_of_reference)
-            }
+            Entry::Vacant(place) => place.insert(self.course(config, reference)?),
         };
+        self.error_against(outputs_of_reference, config, reference, limit)
+    }
+
+    /// All outputs of the monolithic system after each step of this size, step by step.
+    pub(super) fn course(&self, config: &RunConfig, reference: &Reference) -> Result<Vec<f64>> {
+        let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
+        let mut outputs_of_reference = Vec::new();
+        while !ideal.is_done() {
+            ideal.advance()?;
+            outputs_of_reference.extend_from_slice(ideal.outputs(0));
+        }
+        Ok(outputs_of_reference)
+    }
+
+    /// [`LinearSystem::error_within`] against a course that is known.
+    pub(super) fn error_against(
+        &self,
+        outputs_of_reference: &[f64],
+        config: &RunConfig,
+        reference: &Reference,
+        limit: f64,
+    ) -> Result<f64> {
         let width = self.graph.outputs();
         let far = self.distances(config, reference, limit, &mut |k, row| {
             row.copy_from_slice(&outputs_of_reference[k * width..(k + 1) * width]);
@@ -214,7 +228,7 @@ impl LinearSystem {
     }
 
     /// Subsystem and place of each output in a run, which may have another order.
-    fn places(&self, run: &Run) -> Vec<(usize, usize)> {
+    pub(super) fn places(&self, run: &Run) -> Vec<(usize, usize)> {
         let place = |output: usize| {
             let id = self.graph.subsystem_of_output(output);
             let own = run.graph().find(self.graph.name(id)).unwrap_or(id);

@@ -8,7 +8,9 @@
 //!
 //!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
 
+use super::cost::Cost;
 use super::linear_system::{LinearSystem, unknown};
+use super::modes::ON_CIRCLE;
 use super::step_matrix::StepMatrix;
 use crate::error::{Error, Result};
 use crate::linalg::eigenvalues;
@@ -18,6 +20,8 @@ use serde::Serialize;
 /// Macro steps of a run that is watched: the most, and the fewest if each of them has many micro steps.
 const STEPS: usize = 2000;
 const FEWEST_STEPS: usize = 300;
+/// Work of a run that is watched, in steps of subsystems, if each step of the method takes much.
+const WORK: f64 = 5e5;
 /// Micro steps of a run that is watched.
 const MICRO_STEPS: f64 = 4e5;
 /// Moves that have become so small beside the first ones have died out.
@@ -69,6 +73,10 @@ impl LinearSystem {
     ///
     /// Whatever refuses the settings themselves.
     pub fn growth(&self, config: &RunConfig) -> Result<Growth> {
+        // Of a step that depends on many numbers a run tells sooner.
+        if matches!(StepMatrix::bound(self, config), Ok(None)) {
+            return self.growth_by_running(config);
+        }
         match StepMatrix::of(self, config) {
             Ok(matrix) => {
                 let spectrum = matrix.spectrum()?;
@@ -104,17 +112,44 @@ impl LinearSystem {
         Ok(OwnRates { exact, solved: noticed(largest(&mut solved)) })
     }
 
-    fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {
+    /// Whether nothing grows with these settings, at less work than [`LinearSystem::growth`]; of a step that depends on many numbers, by
+    /// running the stand-ins.
+    pub fn is_bounded(&self, config: &RunConfig) -> Result<bool> {
+        let found = match StepMatrix::bound(self, config) {
+            Ok(Some(radius)) if radius <= 1.0 + ON_CIRCLE => return Ok(true),
+            Ok(Some(_)) => self.growth(config)?,
+            Ok(None) => self.growth_by_running(config)?,
+            Err(error) if matches!(*error, Error::Unsupported { .. }) => self.growth_by_running(config)?,
+            Err(error) => return Err(error),
+        };
+        Ok(found.is_bounded)
+    }
+
+    /// Macro steps after which a run of the stand-ins tells whether disturbances grow.
+    pub(super) fn watched_steps(&self, config: &RunConfig) -> Result<usize> {
         let micro = self.finest_micro_step().map_or(1.0, |micro| config.step / micro);
-        let steps = ((MICRO_STEPS / micro) as usize).clamp(FEWEST_STEPS, STEPS);
+        let affordable = (WORK / Cost::work_per_step(&self.graph, config)?).min(MICRO_STEPS / micro);
+        Ok((affordable as usize).clamp(FEWEST_STEPS, STEPS))
+    }
+
+    /// How far disturbances go in a run of the stand-ins, which takes some hundred thousand steps of subsystems at most.
+    pub(super) fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {
+        let steps = self.watched_steps(config)?;
         let mut run = Moves::new(self.disturbed(config, steps as u64)?);
-        let mut ideal = Moves::new(self.disturbed_uncut(config, steps as u64)?);
+        // A system that does not grow uncut needs no comparison.
+        let grows_uncut = self.has_filters() || self.own_growth(config) > 1.0;
+        let mut ideal = match grows_uncut {
+            true => Some(Moves::new(self.disturbed_uncut(config, steps as u64)?)),
+            false => None,
+        };
         let found = |radius: f64, is_bounded: bool| Growth { radius, is_bounded, found: Found::Running };
         for k in 0..steps {
             if !run.advance()? {
                 return Ok(found(f64::INFINITY, false));
             }
-            if !ideal.advance()? {
+            if let Some(ideal) = &mut ideal
+                && !ideal.advance()?
+            {
                 return Err(unknown("the monolithic system exceeds the range of numbers".into()));
             }
             let (first, last) = (largest(&run.all[..run.all.len().min(steps / 10)]), run.all[k]);
@@ -130,7 +165,8 @@ impl LinearSystem {
         let last = largest(&run.all[end.clone()]);
         let grown = last / largest(&run.all[middle.clone()]);
         // What the system does by itself is no fault of the coupling.
-        let by_itself = (largest(&ideal.all[end.clone()]) / largest(&ideal.all[middle.clone()])).max(1.0);
+        let uncut = |ideal: &Moves| largest(&ideal.all[end.clone()]) / largest(&ideal.all[middle.clone()]);
+        let by_itself = ideal.as_ref().map_or(1.0, uncut).max(1.0);
         let radius = grown.powf(1.0 / (end.start - middle.start) as f64);
         Ok(found(radius, grown <= NOTICED * by_itself))
     }

@@ -31,6 +31,16 @@ impl Scan {
         Scan { from, to, per_decade: 10, accuracy: 1e-4 }
     }
 
+    /// Of a system of so many states: the more, the coarser and the nearer to the step of the run.
+    pub(super) fn for_states(states: usize, step: f64, stiffness: Option<&Stiffness>) -> Self {
+        let scan = Scan::of(step, stiffness);
+        match states {
+            ..=SMALL => scan,
+            states if states <= MIDDLE => Scan { per_decade: 5, accuracy: 1e-2, ..scan },
+            _ => Scan { from: step / 4.0, to: step * 4.0, per_decade: 4, accuracy: 0.04 },
+        }
+    }
+
     /// Two decades to either side of a step.
     pub fn around(step: f64) -> Self {
         Scan { from: step / 100.0, to: step * 100.0, per_decade: 10, accuracy: 1e-4 }
@@ -50,12 +60,30 @@ pub struct Interval {
     pub to_is_open: bool,
 }
 
+/// States up to which steps are scanned finely, and widely.
+const SMALL: usize = 24;
+const MIDDLE: usize = 60;
+
+/// What a scan has found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scanned {
+    /// Stable steps.
+    pub(super) intervals: Vec<Interval>,
+    /// Steps around which nothing could be determined, in s.
+    pub(super) unknown: Vec<[f64; 2]>,
+}
+
 /// All intervals of stable steps with these settings. A step at which nothing can be determined ends an interval as the end of the scan
 /// does; if that is so for all, the reason is the error.
 pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
+    Ok(scan_steps(system, config, scan)?.intervals)
+}
+
+/// The same with the steps at which nothing could be determined. A step that a run would refuse is not stable.
+pub(super) fn scan_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Scanned> {
     let judge = |step: f64| -> Result<bool> {
         let config = RunConfig { step, ..config.clone() };
-        Ok(system.growth(&config)?.is_bounded)
+        Ok(system.refusal(&config)?.is_none() && system.is_bounded(&config)?)
     };
     let count = ((scan.to / scan.from).log10() * f64::from(scan.per_decade)).ceil().max(1.0) as i32;
     let ratio = (scan.to / scan.from).powf(1.0 / f64::from(count));
@@ -63,8 +91,11 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
     let found: Vec<Result<bool>> = steps.iter().map(|step| judge(*step)).collect();
     if found.iter().all(Result::is_err) {
         found.into_iter().next().unwrap_or(Ok(false))?;
-        return Ok(Vec::new());
+        return Ok(Scanned::default());
     }
+    let half = ratio.sqrt();
+    let failed = steps.iter().zip(&found).filter(|(_, found)| found.is_err());
+    let unknown = failed.map(|(step, _)| [step / half, step * half]).collect();
     let is_stable: Vec<bool> = found.iter().map(|found| matches!(found, Ok(true))).collect();
     let edge = |stable: f64, unstable: f64| {
         last_stable(stable, unstable, scan.accuracy, |step| matches!(judge(step), Ok(true)))
@@ -88,7 +119,7 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
             to_is_open,
         });
     }
-    Ok(intervals)
+    Ok(Scanned { intervals, unknown })
 }
 
 /// The last stable value between a stable and an unstable one, found by bisection to a relative accuracy.

@@ -1,6 +1,7 @@
 //! The steps at which each method is stable, under each schedule.
 
-use super::intervals::{Interval, Scan, stable_steps};
+use super::cost::Cost;
+use super::intervals::{Interval, Scan, Scanned, scan_steps};
 use super::linear_system::{LinearSystem, is_learning};
 use crate::coupling::{self, MethodInfo};
 use crate::error::Error;
@@ -32,7 +33,14 @@ pub struct Limit {
     pub is_own: bool,
     /// The stable steps.
     pub intervals: Vec<Interval>,
-    /// Why nothing is known of them.
+    /// The smallest and the largest step that was looked at, in s; nothing if none was.
+    pub scanned: Option<[f64; 2]>,
+    /// Steps within these limits at which nothing could be determined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<[f64; 2]>,
+    /// True if a run with these settings would be refused at any step.
+    pub is_refused: bool,
+    /// Why nothing is known of them, or why they are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// All its settings.
@@ -79,12 +87,22 @@ pub fn limits(
         (_, true) => Scan { accuracy: scan.accuracy.max(1e-2), per_decade: scan.per_decade.min(5), ..scan },
     };
     let limit = |(number, config): (usize, &RunConfig)| {
-        let (intervals, problem) = match stable_steps(system, config, scan_of(number, config)) {
-            Ok(intervals) => (intervals, None),
-            Err(error) => (Vec::new(), Some(reason(&error))),
+        let scan = scan_of(number, config);
+        let refusal = refused(system, config);
+        let is_refused = refusal.is_some();
+        let (found, problem) = match refusal {
+            Some(refusal) => (Scanned::default(), Some(refusal)),
+            None => match scan_steps(system, config, scan) {
+                Ok(found) => (found, None),
+                Err(error) => (Scanned::default(), Some(reason(&error))),
+            },
         };
         done(config.coupling.name());
+        let Scanned { intervals, unknown } = found;
         Limit {
+            scanned: problem.is_none().then_some([scan.from, scan.to]),
+            unknown,
+            is_refused,
             method: config.coupling.name().to_owned(),
             schedule: config.schedule.clone(),
             is_own: number == 0,
@@ -95,6 +113,24 @@ pub fn limits(
     };
     settings.par_iter().enumerate().map(limit).collect()
 }
+
+/// Why a run with these settings would be refused at any step.
+fn refused(system: &LinearSystem, config: &RunConfig) -> Option<String> {
+    // Filters make it depend on the step.
+    if system.has_filters() {
+        return None;
+    }
+    system.refusal(config).ok().flatten()
+}
+
+/// Work of looking for the stable steps of these settings, in steps of subsystems.
+pub(super) fn work(system: &LinearSystem, config: &RunConfig) -> f64 {
+    let per_step = Cost::work_per_step(&system.graph, config).unwrap_or(f64::INFINITY);
+    system.watched_steps(config).map_or(f64::INFINITY, |steps| EVALUATIONS * steps as f64 * per_step)
+}
+
+/// Steps that are judged for one method.
+const EVALUATIONS: f64 = 10.0;
 
 /// Why a forecast failed.
 pub(super) fn reason(error: &Error) -> String {

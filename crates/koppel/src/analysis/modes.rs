@@ -17,11 +17,13 @@ use crate::linalg::{Complex, LinalgError, Lu, Matrix, balance, eigenvalues};
 use serde::Serialize;
 
 /// How near to 1 counts as 1 for the modulus.
-const ON_CIRCLE: f64 = 1e-8;
+pub(super) const ON_CIRCLE: f64 = 1e-8;
 /// How far round-off may drive several integrators apart; their mean stays.
 const APART: f64 = 1e-5;
 /// Round-off in a step matrix, relative to its size: what is left out as a combination of other numbers is so to this part.
 const NOISE: f64 = 1e-11;
+/// How far an eigenvalue of a block may lie beyond those of the whole by round-off alone.
+const BEYOND: f64 = 1e-4;
 /// What of a mode an output must show, relative to the largest number in it.
 const SEEN: f64 = 1e-9;
 /// Modes that are reported.
@@ -120,6 +122,16 @@ impl StepMatrix {
         }
     }
 
+    /// The eigenvalues of Φ, the largest first. Blocks that act on themselves have the accurate ones, unless one of them is beyond the
+    /// largest eigenvalue of the whole: that belongs to no state that the run comes to.
+    fn eigenvalues(&self) -> Result<Vec<Complex>> {
+        let of_whole = eigenvalues(&self.core).map_err(linalg)?;
+        let largest = |all: &[Complex]| all.first().map_or(0.0, |z| z.abs());
+        let of_blocks = self.of_blocks.as_ref();
+        let reached = of_blocks.filter(|all| largest(all) <= largest(&of_whole) * (1.0 + BEYOND));
+        Ok(reached.cloned().unwrap_or(of_whole))
+    }
+
     /// Its modes and ρ.
     pub fn spectrum(&self) -> Result<Spectrum> {
         let balanced = balance(&self.matrix).map_err(linalg)?;
@@ -132,7 +144,7 @@ impl StepMatrix {
             .collect();
         let mut found =
             Spectrum { radius: 0.0, modes: Vec::new(), integrators: 0, unseen: 0, rest: Matrix::zeros(0, 0) };
-        let values = eigenvalues(&self.core).map_err(linalg)?;
+        let values = self.eigenvalues()?;
         for value in values.iter().copied().filter(|z| z.im >= 0.0) {
             let is_critical = value.abs() >= 1.0 - 1e-3;
             if found.modes.len() == TOLD
@@ -145,12 +157,13 @@ impl StepMatrix {
                 deflate(&mut rest, value)?;
                 continue;
             }
-            let vector = eigenvector(&rest, value)?;
-            let mut shown: Vec<(usize, f64)> = (0..outputs.rows())
-                .map(|i| (i, show(outputs.row(i), &vector) / row_sizes[i]))
-                .filter(|(_, size)| *size > SEEN)
-                .collect();
-            if shown.is_empty() && is_critical {
+            // Many equal modes in a row have no vector that could be found.
+            let vector = eigenvector(&rest, value).ok();
+            let size = |i: usize, vector: &[Complex]| show(outputs.row(i), vector) / row_sizes[i];
+            let sizes = vector.as_ref().map(|vector| (0..outputs.rows()).map(|i| (i, size(i, vector))));
+            let mut shown: Vec<(usize, f64)> =
+                sizes.into_iter().flatten().filter(|(_, size)| *size > SEEN).collect();
+            if shown.is_empty() && is_critical && vector.is_some() {
                 found.unseen += if value.im == 0.0 { 1 } else { 2 };
                 if value.im == 0.0 {
                     deflate(&mut rest, value)?;

@@ -11,6 +11,8 @@ use super::linear_system::{LinearSystem, is_learning};
 use crate::run::{RunConfig, ScheduleConfig};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 /// Of the largest step that keeps the error.
 const MARGIN_OF_ERROR: f64 = 0.9;
@@ -54,7 +56,11 @@ pub fn recommend(
     reference: Option<&Reference>,
     wanted: f64,
 ) -> Vec<Recommendation> {
-    let found = limits.par_iter().filter_map(|limit| recommend_one(system, limit, reference, wanted));
+    let courses = Courses::default();
+    let found = limits.par_iter().filter_map(|limit| {
+        let aim = reference.map(|reference| Aim { reference, wanted, courses: &courses });
+        recommend_one(system, limit, aim.as_ref())
+    });
     let mut all: Vec<Recommendation> = found.collect();
     crate::sort::sort_by(&mut all, |a, b| {
         let by_cost = a.cost.calls_per_second.total_cmp(&b.cost.calls_per_second);
@@ -63,21 +69,57 @@ pub fn recommend(
     all
 }
 
-fn recommend_one(
-    system: &LinearSystem,
-    limit: &Limit,
-    reference: Option<&Reference>,
+/// What a step is to keep.
+struct Aim<'a> {
+    reference: &'a Reference,
     wanted: f64,
-) -> Option<Recommendation> {
+    courses: &'a Courses,
+}
+
+impl Aim<'_> {
+    /// The error with these settings, infinite as soon as it is certain to be too large.
+    fn error(&self, system: &LinearSystem, config: &RunConfig) -> Option<f64> {
+        let course = self.courses.of(system, config, self.reference)?;
+        system.error_against(&course, config, self.reference, self.wanted).ok()
+    }
+}
+
+/// Courses of the monolithic system by the step: several methods try the same ones.
+#[derive(Default)]
+struct Courses {
+    known: Mutex<BTreeMap<u64, Arc<Vec<f64>>>>,
+}
+
+/// Numbers of a course that is kept.
+const KEPT: usize = 1_000_000;
+
+impl Courses {
+    fn of(&self, system: &LinearSystem, config: &RunConfig, reference: &Reference) -> Option<Arc<Vec<f64>>> {
+        let key = config.step.to_bits();
+        let known = self.known.lock().ok().and_then(|known| known.get(&key).cloned());
+        if known.is_some() {
+            return known;
+        }
+        let course = Arc::new(system.course(config, reference).ok()?);
+        if course.len() <= KEPT
+            && let Ok(mut known) = self.known.lock()
+        {
+            known.insert(key, Arc::clone(&course));
+        }
+        Some(course)
+    }
+}
+
+fn recommend_one(system: &LinearSystem, limit: &Limit, aim: Option<&Aim<'_>>) -> Option<Recommendation> {
     // From the smallest steps on, where every method that is of use is stable.
     let range = limit.intervals.first().filter(|interval| interval.from_is_open)?;
-    let step = match reference {
-        Some(reference) => step_for(system, limit, range, reference, wanted)?,
+    let step = match aim {
+        Some(aim) => step_for(system, limit, range, aim)?,
         None => rounded_down(BY_STABILITY_ALONE * range.to),
     };
     let config = RunConfig { step, ..limit.config.clone() };
     let growth = system.growth(&config).ok()?;
-    let error = reference.and_then(|reference| system.global_error(&config, reference).ok());
+    let error = aim.and_then(|aim| system.global_error(&config, aim.reference).ok());
     Some(Recommendation {
         method: limit.method.clone(),
         schedule: limit.schedule.clone(),
@@ -90,16 +132,11 @@ fn recommend_one(
 }
 
 /// The step for a wanted error, with its margins.
-fn step_for(
-    system: &LinearSystem,
-    limit: &Limit,
-    range: &Interval,
-    reference: &Reference,
-    wanted: f64,
-) -> Option<f64> {
+fn step_for(system: &LinearSystem, limit: &Limit, range: &Interval, aim: &Aim<'_>) -> Option<f64> {
+    let Aim { reference, wanted, .. } = *aim;
     let keeps_at = |step: f64| {
         let config = RunConfig { step, ..limit.config.clone() };
-        system.global_error(&config, reference).is_ok_and(|error| error.overall <= wanted)
+        aim.error(system, &config).is_some_and(|error| error <= wanted)
     };
     // What a method learns differs from step to step: one that is good by chance is not enough.
     let learns = is_learning(&limit.config.coupling);

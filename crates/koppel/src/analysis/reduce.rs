@@ -1,7 +1,7 @@
 //! A step matrix without redundant numbers.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, balance, dot, inverse};
+use crate::linalg::{Complex, LinalgError, Matrix, balance, block, components, dot, eigenvalues, inverse};
 
 /// What of a vector counts as combined from others, relative to its size in balanced units.
 const DEPENDENT: f64 = 1e-13;
@@ -21,6 +21,10 @@ pub(super) struct Reduced {
     /// The matrix in orthonormal coordinates of what the run comes to: its eigenvalues lose no digits to the choice of
     /// numbers that are kept.
     pub(super) core: Matrix,
+    /// Eigenvalues of the blocks that act on themselves, the largest first. They are as accurate as each block alone, but some may
+    /// belong to combinations of numbers of several blocks that the run never comes to.
+    /// Nothing if there are not several blocks.
+    pub(super) of_blocks: Option<Vec<Complex>>,
 }
 
 /// Leaves out what acts on no output now or later, what no disturbance of the first `sources` numbers of `order` reaches, numbers
@@ -35,6 +39,7 @@ pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: 
     let sources = order[..sources].iter().filter(|k| is_observable[**k]).count();
     let basis = reachable(&balanced.matrix, sources);
     let core = &basis.transpose() * &(&balanced.matrix * &basis);
+    let of_blocks = block_eigenvalues(&balanced.matrix, sources).map_err(failed)?;
     let kept = select(&basis);
     let chosen = Matrix::from_fn(kept.len(), kept.len(), |i, j| basis[(kept[i], j)]);
     let inverse = inverse(&chosen).map_err(failed)?;
@@ -52,7 +57,13 @@ pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: 
     let place = |output: &usize| observed.iter().position(|k| k == output).unwrap_or(0);
     let rows: Vec<usize> = outputs.iter().map(place).collect();
     let outputs = Matrix::from_fn(rows.len(), acting.len(), |i, j| entry(rows[i], j));
-    Ok(Reduced { matrix, outputs, kept: acting.iter().map(|k| observed[kept[*k]]).collect(), core })
+    Ok(Reduced {
+        matrix,
+        outputs,
+        kept: acting.iter().map(|k| observed[kept[*k]]).collect(),
+        core,
+        of_blocks,
+    })
 }
 
 /// Which numbers act on an output, now or later.
@@ -70,33 +81,94 @@ pub(super) fn observable(phi: &Matrix, outputs: &[usize]) -> Vec<bool> {
     is_observable
 }
 
-/// An orthonormal basis, as columns, of what steps make of unit vectors in the first `sources` numbers: the Krylov space. Memory
-/// that is always the same function of states and outputs cannot be moved alone.
-fn reachable(a: &Matrix, sources: usize) -> Matrix {
-    let n = a.rows();
-    let (mut basis, mut waiting): (Vec<Vec<f64>>, usize) = (Vec::new(), 0);
-    let smallest = 1e-3 * DEPENDENT * a.max_abs();
-    let add = |mut vector: Vec<f64>, basis: &mut Vec<Vec<f64>>| {
+/// The eigenvalues of each block that acts on itself, restricted to what disturbances of the first `sources` numbers and of the
+/// blocks before it reach there; nothing if there is no more than one such block.
+fn block_eigenvalues(a: &Matrix, sources: usize) -> std::result::Result<Option<Vec<Complex>>, LinalgError> {
+    let parts = components(a);
+    let acts_on_itself = |part: &&Vec<usize>| part.len() > 1 || a[(part[0], part[0])] != 0.0;
+    if parts.iter().filter(acts_on_itself).count() < 2 {
+        return Ok(None);
+    }
+    // However little arrives in a block, it grows there.
+    let smallest = f64::MIN_POSITIVE;
+    let (mut values, mut reached) = (Vec::new(), vec![None; parts.len()]);
+    let mut part_of = vec![0; a.rows()];
+    parts.iter().enumerate().for_each(|(at, part)| part.iter().for_each(|k| part_of[*k] = at));
+    for (at, part) in parts.iter().enumerate() {
+        let mut basis = Basis::new(smallest);
+        let acting = |j: &usize| part.iter().any(|i| a[(*i, *j)] != 0.0);
+        (0..sources).filter(acting).for_each(|j| basis.add(part.iter().map(|i| a[(*i, j)]).collect()));
+        let mut before: Vec<usize> = (0..a.cols()).filter(acting).map(|j| part_of[j]).collect();
+        before.sort_unstable();
+        before.dedup();
+        for other in before.into_iter().filter(|other| *other != at) {
+            let Some(columns) = &reached[other] else { continue };
+            let into = &block(a, part, &parts[other]) * columns;
+            (0..into.cols()).for_each(|j| basis.add(into.col(j)));
+        }
+        let own = block(a, part, part);
+        basis.close(&own);
+        let basis = basis.matrix(part.len());
+        values.extend(eigenvalues(&(&basis.transpose() * &(&own * &basis)))?);
+        reached[at] = Some(basis);
+    }
+    crate::sort::sort_by(&mut values, |y, z| {
+        z.abs().total_cmp(&y.abs()).then(z.re.total_cmp(&y.re)).then(z.im.total_cmp(&y.im))
+    });
+    Ok(Some(values))
+}
+
+/// Orthonormal vectors.
+struct Basis {
+    vectors: Vec<Vec<f64>>,
+    /// Vectors that are no longer than this are round-off.
+    smallest: f64,
+}
+
+impl Basis {
+    fn new(smallest: f64) -> Self {
+        Basis { vectors: Vec::new(), smallest }
+    }
+
+    /// Adds what of a vector is no combination of those that are there.
+    fn add(&mut self, mut vector: Vec<f64>) {
         let size = dot(&vector, &vector).sqrt();
         for _ in 0..2 {
-            for known in basis.iter() {
+            for known in &self.vectors {
                 let part = dot(known, &vector);
                 vector.iter_mut().zip(known).for_each(|(v, known)| *v -= part * known);
             }
         }
         let left = dot(&vector, &vector).sqrt();
-        if left > (DEPENDENT * size).max(smallest) {
+        if left > (DEPENDENT * size).max(self.smallest) {
             vector.iter_mut().for_each(|v| *v /= left);
-            basis.push(vector);
+            self.vectors.push(vector);
         }
-    };
-    (0..sources).for_each(|j| add(a.col(j), &mut basis));
-    while waiting < basis.len() && basis.len() < n {
-        let next = a.mul_vec(&basis[waiting]);
-        add(next, &mut basis);
-        waiting += 1;
     }
-    Matrix::from_fn(n, basis.len(), |i, j| basis[j][i])
+
+    /// Adds what `a` makes of them, again and again: the Krylov space.
+    fn close(&mut self, a: &Matrix) {
+        let mut waiting = 0;
+        while waiting < self.vectors.len() && self.vectors.len() < a.rows() {
+            let next = a.mul_vec(&self.vectors[waiting]);
+            self.add(next);
+            waiting += 1;
+        }
+    }
+
+    /// The vectors as columns of length `n`.
+    fn matrix(&self, n: usize) -> Matrix {
+        Matrix::from_fn(n, self.vectors.len(), |i, j| self.vectors[j][i])
+    }
+}
+
+/// An orthonormal basis, as columns, of what steps make of unit vectors in the first `sources` numbers: the Krylov space. Memory
+/// that is always the same function of states and outputs cannot be moved alone.
+fn reachable(a: &Matrix, sources: usize) -> Matrix {
+    let mut basis = Basis::new(1e-3 * DEPENDENT * a.max_abs());
+    (0..sources).for_each(|j| basis.add(a.col(j)));
+    basis.close(a);
+    basis.matrix(a.rows())
 }
 
 /// As many rows as there are columns, from which all others follow: early ones if they are far enough from combinations of those

@@ -9,10 +9,10 @@
 //!
 //! Glumac & Kovacic 2018, 2; differs in: Φ is not put together from matrices of each slave and master.
 
-use super::linear_system::{LinearSystem, unknown};
-use super::reduce::reduce;
-use crate::error::Result;
-use crate::linalg::Matrix;
+use super::linear_system::{LinearSystem, is_learning, unknown};
+use super::reduce::{observable, reduce};
+use crate::error::{Error, Result};
+use crate::linalg::{Complex, Matrix, block, spectral_radius};
 use crate::run::{Run, RunConfig, RunState, Schedule, StateEntry, StateLayout};
 use std::ops::Range;
 
@@ -21,6 +21,10 @@ const WARM_UP: u64 = 4;
 
 /// Macro steps up to which it spans several rates.
 const LONGEST: u64 = 4096;
+
+/// Numbers of a state, and those of them that an output sees, up to which eigenvalues are found sooner than growth in a run.
+const MOST_NUMBERS: usize = 4000;
+const MOST_OBSERVED: usize = 160;
 
 /// How far a step may be from linear, relative to the numbers it is summed from.
 const NOT_LINEAR: f64 = 1e-6;
@@ -47,26 +51,50 @@ pub struct StepMatrix {
     pub step: f64,
     /// Φ in orthonormal coordinates.
     pub(super) core: Matrix,
+    /// Eigenvalues of the blocks of Φ that act on themselves, see [`reduce`].
+    pub(super) of_blocks: Option<Vec<Complex>>,
 }
 
 impl StepMatrix {
+    /// A number per macro step that is not below the spectral radius, at a part of the work: the largest eigenvalue before anything is
+    /// left out but what no output sees. Nothing if a step depends on so many numbers that a run tells sooner.
+    pub(super) fn bound(system: &LinearSystem, config: &RunConfig) -> Result<Option<f64>> {
+        if system.states() > MOST_OBSERVED && !is_learning(&config.coupling) {
+            return Ok(None);
+        }
+        let steps = period(system, config)?;
+        let mut run = system.run(config, (WARM_UP + 8) * steps, &vec![0.0; system.states()])?;
+        let mut engine = Engine::new(&mut run, steps, WARM_UP * steps)?;
+        if engine.layout.all.len() > MOST_NUMBERS {
+            return Ok(None);
+        }
+        let phi = engine.columns(1.0)?;
+        if !engine.is_linear(&phi)? {
+            return Err(not_linear(config));
+        }
+        let is_observable = observable(&phi, &engine.layout.outputs);
+        let observed: Vec<usize> = (0..phi.rows()).filter(|k| is_observable[*k]).collect();
+        if observed.len() > MOST_OBSERVED {
+            return Ok(None);
+        }
+        let radius = spectral_radius(&block(&phi, &observed, &observed))
+            .map_err(|source| Error::Linalg { what: "bound of the step matrix".into(), source })?;
+        Ok(Some(radius.powf(1.0 / steps as f64)))
+    }
+
     /// Of a system with these settings.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Unsupported`] with the reason if a step with this coupling is not linear.
     pub fn of(system: &LinearSystem, config: &RunConfig) -> Result<StepMatrix> {
-        let steps = Schedule::new(config, &system.graph)?.period();
-        if steps > LONGEST {
-            return Err(unknown(format!("its rates coincide only after {steps} steps")));
-        }
+        let steps = period(system, config)?;
         let rest = vec![0.0; system.states()];
         let mut run = system.run(config, (WARM_UP + 8) * steps, &rest)?;
         let mut engine = Engine::new(&mut run, steps, WARM_UP * steps)?;
         let phi = engine.columns(1.0)?;
         if !engine.is_linear(&phi)? {
-            let name = config.coupling.name();
-            return Err(unknown(format!("a step with `{name}` is not linear")));
+            return Err(not_linear(config));
         }
         let Engine { layout, run, .. } = engine;
         let order = order(system, run, &layout);
@@ -83,8 +111,22 @@ impl StepMatrix {
             steps,
             step: config.step,
             core: reduced.core,
+            of_blocks: reduced.of_blocks,
         })
     }
+}
+
+/// After how many macro steps all rates coincide.
+fn period(system: &LinearSystem, config: &RunConfig) -> Result<u64> {
+    let steps = Schedule::new(config, &system.graph)?.period();
+    if steps > LONGEST {
+        return Err(unknown(format!("its rates coincide only after {steps} steps")));
+    }
+    Ok(steps)
+}
+
+fn not_linear(config: &RunConfig) -> Box<Error> {
+    unknown(format!("a step with `{}` is not linear", config.coupling.name()))
 }
 
 /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.

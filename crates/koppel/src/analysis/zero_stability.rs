@@ -6,6 +6,7 @@
 //! filters, which change with the step, it is the radius at the run's step.
 
 use super::frozen::FrozenLoop;
+use super::linear_system::LinearSystem;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, spectral_radius};
 use crate::run::{Reading, Run, RunConfig};
@@ -77,6 +78,25 @@ pub fn zero_stability(run: &mut Run, config: &RunConfig) -> ZeroStability {
         zero_stable: loops.iter().all(|l| l.is_stable),
         zero_stability_radius: loops.iter().filter_map(|l| l.radius).fold(0.0, f64::max),
         loops,
+    }
+}
+
+impl LinearSystem {
+    /// Why a run with these settings would be refused: a loop that is not zero-stable, in words.
+    pub(super) fn refusal(&self, config: &RunConfig) -> Result<Option<String>> {
+        for l in algebraic_loops(&self.graph, Reach::ThroughFilters) {
+            let feed_through: Vec<Matrix> =
+                l.members.iter().map(|id| self.parts[*id].matrices.d.clone()).collect();
+            // A loop that cannot be judged is not refused.
+            let Ok(radius) = radius(&self.graph, config, &l, &feed_through) else { continue };
+            if radius > ONE {
+                let path = l.path(&self.graph);
+                return Ok(Some(format!(
+                    "`run` refuses it: the loop {path} is not zero-stable (radius {radius:.4})"
+                )));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -89,6 +89,7 @@ pub(super) static CORRECTOR: MethodInfo = MethodInfo {
     order: "2 (1 with stale reading)",
     changes_step: Some("with known models"),
     rank: 50,
+    is_dense: true,
     ..MethodInfo::new::<CorrectorConfig>(
         "corrector",
         "model-based corrector: nepce with the predicted outputs of an ideal coupling",

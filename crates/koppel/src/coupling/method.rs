@@ -115,6 +115,8 @@ pub struct MethodInfo {
     pub changes_step: Option<&'static str>,
     /// What it does before the run.
     pub preparation: Preparation,
+    /// True if its work per step grows with the square of the number of connections.
+    pub is_dense: bool,
     /// Where `auto` tries it: in growing order.
     pub rank: u32,
     /// The settings with which `auto` tries it; `check` compares the run with the first of them.
@@ -173,6 +175,7 @@ impl MethodInfo {
             interpolates: None,
             changes_step: None,
             preparation: Preparation::None,
+            is_dense: false,
             rank: 100,
             candidates: || vec![M::default().into()],
             usual: || M::default().into(),

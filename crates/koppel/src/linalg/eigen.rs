@@ -9,6 +9,7 @@ use faer::linalg::evd::{
 };
 
 use super::error::check_square_finite;
+use super::irreducible::{block, components};
 use super::lu::reciprocal_power_of_two;
 use super::svd::{from_faer, to_faer};
 use super::{LinalgError, Matrix, Result, balance};
@@ -41,9 +42,25 @@ pub fn spectral_abscissa(a: &Matrix) -> Result<f64> {
 }
 
 /// The eigenvalues of a square matrix, largest modulus first, of a conjugate pair the one above
-/// the real axis first.
+/// the real axis first. Each block that acts on itself is solved alone: what only follows others moves none of them.
 pub fn eigenvalues(a: &Matrix) -> Result<Vec<Complex>> {
     check_square_finite("the matrix of the eigenvalues", a)?;
+    let mut values = Vec::with_capacity(a.rows());
+    for component in components(a) {
+        match component.as_slice() {
+            [only] => values.push(Complex { re: a[(*only, *only)], im: 0.0 }),
+            all if all.len() == a.rows() => values = eigenvalues_of_block(a)?,
+            part => values.extend(eigenvalues_of_block(&block(a, part, part))?),
+        }
+    }
+    values.sort_by(|y, z| {
+        let modulus = z.abs().total_cmp(&y.abs());
+        modulus.then(z.re.total_cmp(&y.re)).then(z.im.total_cmp(&y.im))
+    });
+    Ok(values)
+}
+
+fn eigenvalues_of_block(a: &Matrix) -> Result<Vec<Complex>> {
     let balanced = balance(a)?.matrix;
     let scale = reciprocal_power_of_two(balanced.max_abs());
     let mut values = unit_eigenvalues(&(&balanced * scale))?;
@@ -55,10 +72,6 @@ pub fn eigenvalues(a: &Matrix) -> Result<Vec<Complex>> {
             return Err(LinalgError::NonFinite { what });
         }
     }
-    values.sort_by(|y, z| {
-        let modulus = z.abs().total_cmp(&y.abs());
-        modulus.then(z.re.total_cmp(&y.re)).then(z.im.total_cmp(&y.im))
-    });
     Ok(values)
 }
 
@@ -147,6 +160,21 @@ mod tests {
         assert_eq!(second.im, -first.im);
         assert!((spectral_radius(&a).unwrap() - 5_f64.sqrt()).abs() < 1e-15);
         assert!((spectral_abscissa(&-&a).unwrap() + 1.0).abs() < 1e-15);
+    }
+
+    /// One mode after the other, 13 equal ones: the eigenvalue iteration on the whole matrix has some of modulus 1.0001.
+    #[test]
+    fn equal_blocks_in_a_row_keep_their_eigenvalues() {
+        let (n, own) = (13, [0.95, 0.25, -0.25, 0.95]);
+        let a = Matrix::from_fn(2 * n, 2 * n, |i, j| match (i / 2).checked_sub(j / 2) {
+            Some(0) => own[2 * (i % 2) + j % 2],
+            Some(1) => 0.3,
+            _ => 0.0,
+        });
+        let exact = 0.95_f64.hypot(0.25);
+        let values = eigenvalues(&a).unwrap();
+        assert_eq!(values.len(), 2 * n);
+        assert!(values.iter().all(|z| (z.abs() - exact).abs() < 1e-14), "{values:?}");
     }
 
     #[test]

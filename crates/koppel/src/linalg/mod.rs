@@ -13,6 +13,7 @@ mod complex;
 mod eigen;
 mod error;
 mod expm;
+mod irreducible;
 mod logm;
 mod lu;
 mod matrix;
@@ -27,6 +28,7 @@ pub(crate) use cholesky::{factor as cholesky_factor, fast_dot, solve as cholesky
 pub use eigen::{Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen};
 pub use error::{LinalgError, Result};
 pub use expm::expm;
+pub(crate) use irreducible::{block, components, strongly_connected};
 pub use logm::logm;
 pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;

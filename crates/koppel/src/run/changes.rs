@@ -139,7 +139,7 @@ impl Changes {
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.list.len()
     }
 

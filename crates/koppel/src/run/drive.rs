@@ -225,7 +225,7 @@ impl Run {
         Statistics::of(self)
     }
 
-    fn is_condition_met(&mut self) -> Result<bool> {
+    pub(crate) fn is_condition_met(&mut self) -> Result<bool> {
         let time = self.time();
         self.recording.is_condition_met(&mut self.network, time)
     }

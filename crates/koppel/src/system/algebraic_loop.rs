@@ -1,8 +1,9 @@
 //! One algebraic loop: its outputs, where it is cut, in which order it is evaluated, and its path in words.
 
-use super::feedthrough::{Reach, direct_sources_with, is_cycle, sources_of, strongly_connected};
+use super::feedthrough::{Reach, direct_sources_with, is_cycle, sources_of};
 use super::graph::{InputId, OutputId, SubsystemId, SystemGraph};
 use super::tearing::{Signal, tear};
+use crate::linalg::strongly_connected;
 use std::collections::VecDeque;
 
 /// Outputs that depend on each other at the same instant.

@@ -4,6 +4,7 @@
 //! graph are algebraic loops; everything else is an order.
 
 use super::graph::{OutputId, SubsystemId, SystemGraph};
+use crate::linalg::strongly_connected;
 
 /// One step of evaluating all outputs at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,49 +91,6 @@ pub(crate) fn sources_of(graph: &SystemGraph, output: OutputId, reach: Reach) ->
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// Strongly connected components, each after all those it depends on (Tarjan's algorithm without recursion).
-pub(crate) fn strongly_connected(sources: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let n = sources.len();
-    let (mut index, mut low, mut on_stack) = (vec![UNSEEN; n], vec![0; n], vec![false; n]);
-    let (mut stack, mut components, mut next) = (Vec::new(), Vec::new(), 0);
-    for root in 0..n {
-        if index[root] != UNSEEN {
-            continue;
-        }
-        let mut calls = vec![(root, 0)];
-        while let Some((node, edge)) = calls.pop() {
-            if edge == 0 {
-                index[node] = next;
-                low[node] = next;
-                next += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            }
-            if let Some(&source) = sources[node].get(edge) {
-                calls.push((node, edge + 1));
-                if index[source] == UNSEEN {
-                    calls.push((source, 0));
-                } else if on_stack[source] {
-                    low[node] = low[node].min(index[source]);
-                }
-                continue;
-            }
-            if let Some((parent, _)) = calls.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
-            if low[node] == index[node] {
-                let start = stack.iter().rposition(|s| *s == node).unwrap_or(0);
-                let mut component = stack.split_off(start);
-                component.iter().for_each(|s| on_stack[*s] = false);
-                component.sort_unstable();
-                components.push(component);
-            }
-        }
-    }
-    components
 }
 
 /// Whether the nodes of a strongly connected component follow themselves.

@@ -43,6 +43,7 @@ mod terminal;
 mod transfer;
 mod wiring;
 
+pub(crate) use crate::linalg::strongly_connected;
 pub use crate::state_space::{Discrete, StateSpace};
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};
 pub(crate) use bond::Bond;
@@ -50,7 +51,7 @@ pub use builder::{Connection, Scaling, System, SystemBuilder};
 pub use capabilities::{CacheKey, Capabilities, ModelSource};
 pub use events::{Event, EventLog};
 pub use feedthrough::{Component, Reach, evaluation_order};
-pub(crate) use feedthrough::{are_in_cycles, evaluation_order_with, feeders, is_cycle, strongly_connected};
+pub(crate) use feedthrough::{are_in_cycles, evaluation_order_with, feeders, is_cycle};
 pub use filter::{FilterConfig, Filtered};
 pub use graph::{InputId, OutputId, ParameterTable, SubsystemId, SystemGraph, Wire};
 pub use linear_ode::LinearOde;

@@ -193,7 +193,7 @@ mod tests {
                 for (_, s) in signals.iter().enumerate().filter(|(k, _)| cut & 1 << k == 0) {
                     s.to.iter().for_each(|to| sources[*to].push(s.from));
                 }
-                let parts = super::super::feedthrough::strongly_connected(&sources);
+                let parts = crate::linalg::strongly_connected(&sources);
                 parts.len() == n && (0..n).all(|node| !sources[node].contains(&node))
             };
             let smallest = (0..1_usize << signals.len())

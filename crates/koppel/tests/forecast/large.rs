@@ -3,17 +3,15 @@
 use super::chain::chain;
 use koppel::analysis::{Forecast, ForecastOptions, Verdict};
 use koppel::run::{Run, RunConfig};
-use std::time::Instant;
 
-/// It answers in about six seconds of one core; a machine with other work is given more.
+/// Work is bounded: of the methods as many are looked at as it allows, and what is left out is said.
 #[test]
-fn a_hundred_subsystems_are_judged_in_seconds() {
+fn a_hundred_subsystems_are_judged() {
     let config = RunConfig::new(10.0, 0.01);
     let (system, _) = chain(100, |_| (100.0, 1.0), |k| if k == 0 { 1.0 } else { 0.0 });
     let mut run = Run::new(system, &config).unwrap();
-    let begin = Instant::now();
     let forecast = Forecast::of(&mut run, &config, &ForecastOptions::default());
-    assert!(begin.elapsed().as_secs() < 90, "{:?}", begin.elapsed());
+    assert!(forecast.left_out.iter().any(|words| words.contains("--methods all")), "{:?}", forecast.left_out);
     assert_eq!(forecast.verdict, Verdict::Stable, "{:?}", forecast.reason);
     // Far down the chain hardly anything moves; where it begins, the error is small.
     let error = forecast.error.unwrap();

@@ -15,6 +15,7 @@ mod limits;
 #[path = "../common/methods.rs"]
 mod methods;
 mod nonlinear;
+mod one_way;
 #[path = "../common/plain.rs"]
 mod plain;
 mod robustness;

@@ -32,6 +32,7 @@ pub(in crate::coupling) static VFPS: MethodInfo = MethodInfo {
     order: "2",
     preparation: Preparation::Excitation,
     rank: 70,
+    is_dense: true,
     ..MethodInfo::new::<VfpsConfig>(
         "vfps",
         "velocity-form pre-step: predicts the coupled system with models from probing every subsystem before the run",
