@@ -260,7 +260,7 @@ impl Certifier {
         let doubt = match late {
             _ if verdict != RunVerdict::Trusted => None,
             _ if unstable_solver.is_some() => unstable_solver,
-            _ if self.ripples.any_growing() => {
+            _ if self.ripples.any_growing(run.graph()) => {
                 Some("an output oscillates from step to step, or grows without bound".into())
             }
             Some(output) => Some(format!("`{}` moves most at the end of the run", name(output))),

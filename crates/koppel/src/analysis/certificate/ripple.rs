@@ -1,6 +1,7 @@
 //! Swinging from one communication point to the next: what a coupling does that is about to go unstable, or a sampled
 //! vibration that is faster than the communication.
 
+use super::signal;
 use crate::signal::Bounds;
 use crate::system::SystemGraph;
 
@@ -10,7 +11,7 @@ const SWINGS: u32 = 8;
 /// A ripple grows if its last swing is larger than its first by this factor.
 const GROWTH: f64 = 1.5;
 
-/// Swings below this share of the signal's range do not count.
+/// Swings below this share of the signal's range over the whole run do not count.
 const SMALL: f64 = 0.01;
 
 /// What grows by this factor from one of the last fifths of a run to the next explodes...
@@ -28,7 +29,7 @@ struct Ripple {
     /// Swings in a row, and the first of them.
     swings: u32,
     first: f64,
-    /// Longest ripple that grew: swings, size, end.
+    /// Largest ripple that grew: swings, size, end.
     worst: Option<(u32, f64, f64)>,
     /// Where it was in each fifth of the run.
     fifths: [Bounds; 5],
@@ -71,8 +72,11 @@ impl Ripples {
         }
     }
 
-    pub(super) fn any_growing(&self) -> bool {
-        self.0.iter().any(|ripple| ripple.worst.is_some() || ripple.explodes())
+    pub(super) fn any_growing(&self, graph: &SystemGraph) -> bool {
+        let grows = |(output, ripple): (usize, &Ripple)| {
+            ripple.explodes() || ripple.large(signal::range(graph, output, &ripple.bounds)).is_some()
+        };
+        self.0.iter().enumerate().any(grows)
     }
 
     /// An output that moves far more at the end of the run than ever before, if there is one.
@@ -94,7 +98,7 @@ impl Ripples {
                     "`{name}` grows without bound, more than tenfold in a fifth of the run, to {last:.3e}"
                 ));
             }
-            let (swings, size, end) = ripple.worst?;
+            let (swings, size, end) = ripple.large(signal::range(graph, output, &ripple.bounds))?;
             Some(format!(
                 "`{}` oscillates at every communication point, {swings} times up to t = {} s, and grows to {size:.3e}",
                 graph.output_name(output),
@@ -122,10 +126,14 @@ impl Ripple {
         before > 0.0 && is_growing && last > ABSURD * first.max(second).max(f64::MIN_POSITIVE)
     }
 
+    /// The largest ripple, if it is no trifle beside this range.
+    fn large(&self, range: f64) -> Option<(u32, f64, f64)> {
+        self.worst.filter(|(_, size, _)| *size > SMALL * range)
+    }
+
     fn judge(&mut self, size: f64, time: f64) {
         let is_growing = self.swings >= SWINGS && size > GROWTH * self.first;
-        let is_longer = self.worst.is_none_or(|(swings, ..)| self.swings > swings);
-        if is_growing && is_longer && size > SMALL * self.bounds.range() {
+        if is_growing && self.worst.is_none_or(|(_, largest, _)| size > largest) {
             self.worst = Some((self.swings, size, time));
         }
     }

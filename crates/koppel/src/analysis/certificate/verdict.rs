@@ -63,13 +63,13 @@ impl Band {
     /// has a meaning.
     pub(super) fn of_model(error: f64, least: f64) -> Self {
         let least = if error > 1.0 { error } else { least };
-        Band { low: least / OF_MODEL, error, high: (OF_MODEL * error).max(LEAST) }
+        Band { low: least / OF_MODEL, error, high: at_least(OF_MODEL * error, LEAST) }
     }
 
     /// By the difference to a shadow, for a coupling of this order.
     pub(super) fn of_shadow(difference: f64, shadow: Shadow, order: u32) -> Self {
         let error = difference * shadow.scale(order);
-        Band { low: difference / OF_SHADOW, error, high: (OF_SHADOW * error).max(LEAST) }
+        Band { low: difference / OF_SHADOW, error, high: at_least(OF_SHADOW * error, LEAST) }
     }
 
     /// True if an error by another shadow is small enough for trust, too.
@@ -84,7 +84,7 @@ impl Band {
 
     /// Also with another estimate, which may be larger.
     pub(super) fn with(self, other: Band) -> Self {
-        Band { high: self.high.max(other.high), ..self }
+        Band { high: at_least(self.high, other.high), ..self }
     }
 
     /// What follows from it alone.
@@ -98,9 +98,14 @@ impl Band {
     }
 }
 
+/// The larger of both; what is not a number stays so.
+fn at_least(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
 /// True if two estimates tell the same.
 pub(super) fn agree(a: f64, b: f64) -> bool {
-    a.max(b).max(ALIKE) <= AGREE * a.min(b).max(ALIKE)
+    !at_least(a, b).is_nan() && a.max(b).max(ALIKE) <= AGREE * a.min(b).max(ALIKE)
 }
 
 /// The same run with another step.
