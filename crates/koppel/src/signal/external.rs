@@ -157,6 +157,9 @@ impl External {
         if let Shape::Sine(Sine { start, stop, .. }) = &self.shape {
             return [*start, *stop].into_iter().any(|time| after < time && time <= until && jumps_at(time));
         }
+        if let Shape::Live(live) = &self.shape {
+            return live.jumps_within(after, until);
+        }
         // A kink differs from its neighbour by round-off at most.
         if let Shape::Ramp { .. } = &self.shape {
             return false;

@@ -8,10 +8,24 @@ use crate::tape::Tape;
 pub(super) struct Live {
     time: f64,
     before: f64,
+    /// When it jumped last before `time`.
+    jumped: f64,
     coefficients: [f64; COEFFICIENTS],
 }
 
 impl Live {
+    /// Whether it jumped last in (`after`, `until`].
+    pub(super) fn jumps_within(&self, after: f64, until: f64) -> bool {
+        let is_within = |time: f64| after < time && time <= until;
+        self.jumps() && is_within(self.time) || is_within(self.jumped)
+    }
+
+    /// Whether what was given last differs from what was before by more than round-off.
+    fn jumps(&self) -> bool {
+        let (before, now) = (self.before, self.coefficients[0]);
+        (now - before).abs() > 1e-9 * now.abs().max(before.abs())
+    }
+
     pub(super) fn value(&self, t: f64) -> f64 {
         let tau = t - self.time;
         // A time that is the same but for round-off is not before.
@@ -38,7 +52,10 @@ impl External {
     pub fn live(value: f64) -> External {
         let mut coefficients = [0.0; COEFFICIENTS];
         coefficients[0] = value;
-        External { shape: Shape::Live(Live { time: 0.0, before: value, coefficients }), scale: None }
+        External {
+            shape: Shape::Live(Live { time: 0.0, before: value, jumped: f64::NEG_INFINITY, coefficients }),
+            scale: None,
+        }
     }
 
     /// True if it is given while the run goes on.
@@ -52,6 +69,9 @@ impl External {
             let count = coefficients.len().min(COEFFICIENTS);
             // What is given again at the same instant has never acted.
             if time != live.time {
+                if live.jumps() {
+                    live.jumped = live.time;
+                }
                 live.before = live.value(time);
             }
             live.time = time;
@@ -65,6 +85,7 @@ impl External {
         if let Shape::Live(live) = &mut self.shape {
             tape.number(&mut live.time);
             tape.number(&mut live.before);
+            tape.number(&mut live.jumped);
             tape.numbers(&mut live.coefficients);
         }
     }
