@@ -106,7 +106,7 @@ fn a_nested_structure_runs_as_its_meaning() {
     said.says(&["two masses", "settings          from defaults"]);
     // The same written out by hand: furlongs are gone, 40.2336 / 201.168 = 0.2.
     let meaning = format!(
-        "[run]\nstart = 0.1\nstop = 0.5\nstep = 1e-2\ncoupling = \"zoh\"\n\
+        "[run]\nstart = 0.1\nstop = 0.5\nstep = 1e-2\n\
          [subsystems.\"plant.left\"]\nfmu = \"left.fmu\"\nparameters = {{ m = 0.3, c = 12.5 }}\n\
          [subsystems.right]\nfmu = \"right.fmu\"\nparameters = {{ on = true, label = \"r\" }}\n\
          [[connections]]\nfrom = \"plant.left.x\"\nto = \"right.F\"\ngain = {}\noffset = 0.5\nunits = \"ignore\"\n\

@@ -277,7 +277,8 @@ fn packages_run_inside_packages() {
         &folder.path("outer.ssp"),
         &[("SystemStructure.ssd", outer.as_bytes()), ("resources/inner.ssp", &inner)],
     );
-    folder.succeed(&["run", "outer.ssp", "--step", "1e-2", "--record", "*.x", "--out", "ssp.csv", "-q"]);
+    let options = ["--step", "1e-2", "--coupling", "zoh", "--record", "*.x", "--out", "ssp.csv", "-q"];
+    folder.succeed(&[&["run", "outer.ssp"], &options[..]].concat());
     for name in ["left.x", "right.x"] {
         let expected = folder.column("toml.csv", name);
         assert_eq!(folder.column("ssp.csv", &format!("a.{name}")), expected);

@@ -20,7 +20,6 @@ Examples:
 /// What `--require` asks of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RequiredVerdict {
-    /// The run is stable.
     Stable,
 }
 

@@ -60,5 +60,5 @@ fn where_they_are_used_they_are_refused() {
     let record = koppel::record::Record::Many(vec!["a.mirror".into(), "a.digits".into()]);
     let system = SystemBuilder::new().add("a", body(&fmu, "a").0).build().unwrap();
     let refused = ending(system, &RunConfig { record, ..config }).unwrap_err();
-    assert!(refused.ends_with("and it is recorded"), "{refused}");
+    assert!(refused.ends_with("but the output is recorded"), "{refused}");
 }
