@@ -180,7 +180,7 @@ fn models_have_their_own_mistakes() {
         (
             "[models.a]\nmodel = \"b\"\n[models.b]\nmodel = \"a\"",
             "model = \"a\"",
-            "made of each other: `a` -> `b` -> `a`",
+            "depend on each other: `a` -> `b` -> `a`",
         ),
         ("[models.mass]\nequations = \"\"", "model = \"mass\"", "`mass` is a model of koppel"),
         ("", "model = \"pid\"\nequations = \"y = 1\"", "has equations of its own"),

@@ -191,7 +191,7 @@ def test_messages_of_fmus_go_to_logging(tmp_path, caplog):
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="koppel.fmu"), pytest.raises(koppel.RunError):
         koppel.load(path).run()
-    assert not caplog.records
+    assert not [record for record in caplog.records if "the mass" in record.getMessage()]
 
 
 def test_probed_fmus_are_known_to_the_next_run(tmp_path):

@@ -72,7 +72,7 @@ fn put(
     }
     if path.iter().any(|other| other == name) {
         path.push(name.to_owned());
-        let what = format!("these models are made of each other: `{}`", path.join("` -> `"));
+        let what = format!("these models depend on each other: `{}`", path.join("` -> `"));
         return Err(Mark::new(model.span, what).into());
     }
     path.push(name.to_owned());

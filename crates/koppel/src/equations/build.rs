@@ -151,7 +151,7 @@ impl<'a> Builder<'a> {
         let path: Vec<String> = names.iter().chain([&names[0]]).map(|name| format!("`{name}`")).collect();
         let what = match names {
             [own] => format!("`{own}` is made of itself"),
-            _ => format!("these {kind} are made of each other: {}", path.join(" -> ")),
+            _ => format!("these {kind} depend on each other: {}", path.join(" -> ")),
         };
         let hint = match (kind, names) {
             ("parameters", _) => "give one of them a number".to_owned(),

@@ -406,7 +406,7 @@ fn parsed(text: Option<&str>, spot: &Spot, mistakes: &mut Vec<Mistake>) -> Optio
 /// Names with a meaning of their own cannot be given away.
 fn check_name(name: &str, spot: &Spot, mistakes: &mut Vec<Mistake>) {
     let is_reserved =
-        functions().any(|known| known == name) || ["time", "der", "delay", "every"].contains(&name);
+        functions().any(|known| known == name) || ["time", "pi", "der", "delay", "every"].contains(&name);
     if is_reserved {
         let what = format!("`{name}` has a meaning of its own");
         mistakes.push(Mistake::new(spot.clone(), what).hint("choose another name"));

@@ -37,7 +37,7 @@ fn each_mistake_has_one_message() {
         ("y = if x > 0 then 1", "expected `else`, which an `if` inside a formula needs, found the end | "),
         ("if x > 0 then y = 1", "an `if` is no statement | if"),
         ("y = 1 + if x > 0 then 1 else 2", "`if` needs parentheses here | if"),
-        ("a = b\nb = c + 1\nc = a", "these variables are made of each other: `a` -> `b` -> `c` -> `a` | a"),
+        ("a = b\nb = c + 1\nc = a", "these variables depend on each other: `a` -> `b` -> `c` -> `a` | a"),
         ("n = n + 1", "`n` is made of itself | n"),
         ("der(u) = 1", "`u` is an input: it has no derivative | der(u)"),
         ("der(m) = 1", "`m` is a parameter: it has no derivative | der(m)"),
@@ -53,7 +53,7 @@ fn each_mistake_has_one_message() {
         ("input u", "`u` is declared twice | u"),
         ("input m", "`m` is a parameter and an input | m"),
         ("parameter p", "parameter `p` has no value | p"),
-        ("parameter p = q, q = 2 * p", "these parameters are made of each other: `p` -> `q` -> `p` | p"),
+        ("parameter p = q, q = 2 * p", "these parameters depend on each other: `p` -> `q` -> `p` | p"),
         ("parameter p = 2 * x", "parameter `p` follows `x`, which is no parameter | 2 * x"),
         ("state x = 2 * u", "the start value of `x` follows `u`, which is no parameter | 2 * u"),
         ("parameter p = 1 [kgg]", "unit `kgg`: unknown name `kgg` | p"),
@@ -75,6 +75,7 @@ fn each_mistake_has_one_message() {
         ("when x > 1 then u = 0 end", "`u` is an input: it cannot be assigned | u"),
         ("when x > 1 then v = pre(v) end", "unknown function `pre` | pre"),
         ("time = 3", "`time` has a meaning of its own | time"),
+        ("pi = 3", "`pi` has a meaning of its own | pi"),
         ("output y\ny = v / (m - 2)", "division by zero at the start, in `y` | v / (m - 2)"),
         ("output y\nparameter p = 0\ny = log(p)", "logarithm of 0 at the start, in `y` | log(p)"),
         ("output y\ny = sqrt(-1 - x)", "square root of -1 at the start, in `y` | sqrt(-1 - x)"),
@@ -129,7 +130,7 @@ fn all_mistakes_come_in_one_go() {
         "expected a number or a name, found `then` | then",
         "unknown function `sinus` | sinus",
         "`u` is an input: it has no derivative | der(u)",
-        "these variables are made of each other: `a` -> `b` -> `a` | a",
+        "these variables depend on each other: `a` -> `b` -> `a` | a",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

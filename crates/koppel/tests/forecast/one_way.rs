@@ -128,7 +128,7 @@ fn steps_that_a_run_refuses_are_not_stable() {
     assert!(found.recommended.iter().all(|item| item.method != "zoh"), "{:?}", found.recommended);
 }
 
-/// Lags on a ring, each with one more wire from somewhere. One state more than 24 makes no methods and no blame vanish, and of 120 it is
+/// Lags on a ring, each with one more wire from somewhere. One state more than 24 makes no methods and no blame vanish, and of 200 it is
 /// said what is left out.
 #[test]
 fn no_size_makes_methods_or_blame_vanish_without_a_word() {
@@ -148,7 +148,7 @@ fn no_size_makes_methods_or_blame_vanish_without_a_word() {
         builder.build().unwrap()
     };
     let config = RunConfig { schedule: ScheduleConfig::PARALLEL, ..RunConfig::new(1.0, 0.05) };
-    for count in [25, 120] {
+    for count in [25, 200] {
         let found = judged(|| system(count), &config, None);
         assert_eq!(found.verdict, Verdict::Stable);
         let own = &found.limits[0].intervals;

@@ -231,6 +231,12 @@ impl Certifier {
         let question = Question { graph: run.graph(), points, order: self.order, is_strange };
         let Confirmed { verdict, band, errors, confirmation, doubt, is_settled } =
             confirm(&question, shadows)?;
+        let steps = run.steps_taken();
+        if verdict == RunVerdict::Trusted && steps < FEWEST_STEPS {
+            // Runs of so few steps agree by chance, or because they are the same.
+            let taken = if steps == 1 { "1 step tells".into() } else { format!("{steps} steps tell") };
+            return Err(format!("{taken} too little, {FEWEST_STEPS} would be enough"));
+        }
         let (evidence, confirmation) = (Evidence::Shadows, Some(confirmation));
         Ok(Known { evidence, verdict, band, errors, confirmation, doubt, is_settled })
     }
@@ -254,7 +260,6 @@ impl Certifier {
             Ok(known) => (known.verdict, words(known)),
             Err(unknown) => return (RunVerdict::Unconfirmed, format!("error unknown: {unknown}")),
         };
-        let steps = run.steps_taken();
         let is_settled = matches!(known, Ok(known) if known.is_settled);
         let late = self.ripples.growing_late().filter(|_| !is_linear && !is_settled);
         let doubt = match late {
@@ -264,9 +269,6 @@ impl Certifier {
                 Some("an output oscillates from step to step, or grows without bound".into())
             }
             Some(output) => Some(format!("`{}` moves most at the end of the run", name(output))),
-            None if !is_linear && steps < FEWEST_STEPS => {
-                Some(format!("{steps} steps tell too little, {FEWEST_STEPS} would be enough"))
-            }
             None => None,
         };
         match doubt {
