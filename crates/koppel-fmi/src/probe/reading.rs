@@ -48,7 +48,10 @@ pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Judgement> {
             reaction.following(),
             reaction.before.len()
         )),
-        (stale, Body::ModelExchange(_)) => failed(reaction.stays(stale, OF_DECLARED)),
+        (stale, Body::ModelExchange(_)) => noted(format!(
+            "{}: the model is flat there, or does not evaluate it",
+            reaction.stays(stale, OF_DECLARED)
+        )),
         (stale, Body::CoSimulation(_)) => {
             noted(format!("{}: evaluated in steps only", reaction.stays(stale, OF_DECLARED)))
         }

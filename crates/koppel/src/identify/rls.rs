@@ -18,7 +18,7 @@
 //! printed one most runs diverge); the third of (2) divides both terms; a constant regressor, so that a system may rest
 //! anywhere; P starts at κ / φ_j² when regressor j is first seen to move, so that the result does not depend on units.
 //! Round-off is no movement: what is smaller than 16 ulp of the subsystem's largest signal does not count, and a regressor
-//! that is a million times larger than ever before restart. Where P exceeds a thousand times κ / φ_j², as it does at rest after
+//! that is a million times larger than ever before restart. Where P exceeds a million times κ / φ_j², as it does at rest after
 //! long enough, nothing is forgotten (λ = 1).
 
 mod rescale;
@@ -304,7 +304,7 @@ fn open(
 }
 
 /// How many times more uncertain than at its start a parameter may become.
-const WOUND_UP: f64 = 1e3;
+const WOUND_UP: f64 = 1e6;
 
 /// The largest covariance: its square is a number.
 const LARGEST: f64 = 1e150;
