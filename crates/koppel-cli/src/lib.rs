@@ -16,6 +16,7 @@ use clap::Parser;
 
 /// Carries out what the arguments of the process ask for.
 pub fn main() -> ExitCode {
+    koppel_io::results::claim();
     commands::announce_worker();
     let given = match supervision::given() {
         Ok(given) => given,

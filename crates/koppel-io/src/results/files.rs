@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::{Error, Result};
 
@@ -45,10 +46,18 @@ impl Format {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner(u32);
 
+/// The process that has claimed all results.
+static CLAIMED: OnceLock<u32> = OnceLock::new();
+
+/// Results belong to this process: copies of it, which an FMU makes by `fork`, cannot even open a file for them.
+pub fn claim() {
+    CLAIMED.get_or_init(std::process::id);
+}
+
 impl Owner {
-    /// This process.
+    /// The process that has claimed results, else this one.
     pub(super) fn new() -> Owner {
-        Owner(std::process::id())
+        Owner(CLAIMED.get().copied().unwrap_or_else(std::process::id))
     }
 
     /// Fails in a copy.
@@ -118,7 +127,7 @@ pub(super) fn set_aside(part: &Path) -> Result<Option<String>> {
 
 /// Opens a part file and locks it, so that no second run writes it. The lock ends with the process.
 pub(super) fn lock(part: &Path, options: &OpenOptions) -> Result<File> {
-    let file = options.open(part).map_err(Error::io("open", part))?;
+    let file = Owner::new().check().and_then(|()| options.open(part)).map_err(Error::io("open", part))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Box::new(Error::InUse { path: part.into() })),
         // A file system without locks: go on unlocked.

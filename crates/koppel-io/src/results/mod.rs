@@ -37,7 +37,7 @@ mod writer;
 
 pub use cells::{Cells, write_cells};
 pub(crate) use csv_text::{first_name, row_line};
-pub use files::write_whole;
+pub use files::{claim, write_whole};
 pub use metadata::{Column, Kind, Metadata};
 pub use recover::recover;
 pub use table::{Table, read_table};
