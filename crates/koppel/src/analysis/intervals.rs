@@ -5,6 +5,7 @@
 
 use super::cost::Stiffness;
 use super::linear_system::LinearSystem;
+use super::zero_stability::refusal;
 use crate::error::Result;
 use crate::run::RunConfig;
 use serde::Serialize;
@@ -83,7 +84,7 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
 pub(super) fn scan_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Scanned> {
     let judge = |step: f64| -> Result<bool> {
         let config = RunConfig { step, ..config.clone() };
-        Ok(system.refusal(&config)?.is_none() && system.is_bounded(&config)?)
+        Ok(refusal(system, &config).is_none() && system.is_bounded(&config)?)
     };
     let count = ((scan.to / scan.from).log10() * f64::from(scan.per_decade)).ceil().max(1.0) as i32;
     let ratio = (scan.to / scan.from).powf(1.0 / f64::from(count));

@@ -3,6 +3,7 @@
 use super::cost::Cost;
 use super::intervals::{Interval, Scan, Scanned, scan_steps};
 use super::linear_system::{LinearSystem, is_learning};
+use super::zero_stability::refusal;
 use crate::coupling::{self, MethodInfo};
 use crate::error::Error;
 use crate::run::{RunConfig, ScheduleConfig};
@@ -120,7 +121,7 @@ fn refused(system: &LinearSystem, config: &RunConfig) -> Option<String> {
     if system.has_filters() {
         return None;
     }
-    system.refusal(config).ok().flatten()
+    refusal(system, config)
 }
 
 /// Work of looking for the stable steps of these settings, in steps of subsystems.

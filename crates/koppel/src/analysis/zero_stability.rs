@@ -81,23 +81,21 @@ pub fn zero_stability(run: &mut Run, config: &RunConfig) -> ZeroStability {
     }
 }
 
-impl LinearSystem {
-    /// Why a run with these settings would be refused: a loop that is not zero-stable, in words.
-    pub(super) fn refusal(&self, config: &RunConfig) -> Result<Option<String>> {
-        for l in algebraic_loops(&self.graph, Reach::ThroughFilters) {
-            let feed_through: Vec<Matrix> =
-                l.members.iter().map(|id| self.parts[*id].matrices.d.clone()).collect();
-            // A loop that cannot be judged is not refused.
-            let Ok(radius) = radius(&self.graph, config, &l, &feed_through) else { continue };
-            if radius > ONE {
-                let path = l.path(&self.graph);
-                return Ok(Some(format!(
-                    "`run` refuses it: the loop {path} is not zero-stable (radius {radius:.4})"
-                )));
-            }
+/// Why a run of the system with these settings would be refused: a loop that is not zero-stable, in words.
+pub(super) fn refusal(system: &LinearSystem, config: &RunConfig) -> Option<String> {
+    for l in algebraic_loops(&system.graph, Reach::ThroughFilters) {
+        let feed_through: Vec<Matrix> =
+            l.members.iter().map(|id| system.parts[*id].matrices.d.clone()).collect();
+        // A loop that cannot be judged is not refused.
+        let Ok(radius) = radius(&system.graph, config, &l, &feed_through) else { continue };
+        if radius > ONE {
+            let path = l.path(&system.graph);
+            return Some(format!(
+                "`run` refuses it: the loop {path} is not zero-stable (radius {radius:.4})"
+            ));
         }
-        Ok(None)
     }
+    None
 }
 
 fn judge(run: &mut Run, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
