@@ -9,6 +9,7 @@
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
 //! * `supervise`: a process under a supervisor, which keeps what must outlive it.
+//! * `wine`: Windows FMUs on Linux.
 //! * [`xml`], [`percent`]: writing XML and addresses.
 
 pub mod archive;
@@ -23,6 +24,7 @@ pub mod percent;
 pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod supervise;
+pub mod wine;
 pub mod xml;
 
 pub use error::{Error, Result};
