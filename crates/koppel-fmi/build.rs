@@ -22,6 +22,16 @@ fn main() {
 /// The flags are those of `cargo xtask windows-worker`.
 fn build_worker(worker: &PathBuf) -> bool {
     let mut compile = Command::new("x86_64-w64-mingw32-gcc");
-    compile.args(["-O2", "-std=gnu99", "-s", "-static", "-Wl,--stack,67108864,--no-insert-timestamp", "windows/worker.c", "-o"]).arg(worker);
+    compile
+        .args([
+            "-O2",
+            "-std=gnu99",
+            "-s",
+            "-static",
+            "-Wl,--stack,67108864,--no-insert-timestamp",
+            "windows/worker.c",
+            "-o",
+        ])
+        .arg(worker);
     compile.status().is_ok_and(|status| status.success())
 }

@@ -34,6 +34,15 @@ enum Files {
     Shared(PathBuf),
 }
 
+/// How an FMU runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// By its library for this platform.
+    Native,
+    /// By its library for Windows, under Wine.
+    Wine,
+}
+
 /// A library of an FMU.
 enum Binary {
     Native(PathBuf),
@@ -260,17 +269,19 @@ impl Fmu {
         self.library_for(&platforms, &format!("{}.dll", interface.model_identifier))
     }
 
+    /// How an interface would run on this machine, or why it would not. Nothing is loaded.
+    pub fn execution(&self, interface: &Interface) -> Result<Execution> {
+        Ok(match self.binary(interface)? {
+            Binary::Native(_) => Execution::Native,
+            #[cfg(target_os = "linux")]
+            Binary::Windows(_) => Execution::Wine,
+        })
+    }
+
     /// True if an instance made so runs under Wine, in a process of its own.
     pub fn runs_under_wine(&self, solving: Solving) -> bool {
-        #[cfg(target_os = "linux")]
-        return self
-            .interface(solving)
-            .is_some_and(|interface| matches!(self.binary(interface), Ok(Binary::Windows(_))));
-        #[cfg(not(target_os = "linux"))]
-        {
-            let _ = solving;
-            false
-        }
+        let execution = self.interface(solving).map(|interface| self.execution(interface));
+        matches!(execution, Some(Ok(Execution::Wine)))
     }
 
     /// Takes the right to the only instance, for FMUs that can have no more.

@@ -29,7 +29,7 @@ pub mod xml;
 
 pub use error::{Error, Result};
 pub use ffi::{Surroundings, keep_signal_handlers};
-pub use fmu::{Fmu, KeepOpen, platform};
+pub use fmu::{Execution, Fmu, KeepOpen, platform};
 
 /// True if this process works under a supervisor, which knows the call that is running.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::stepping::{Plain, Running};
-use super::table::{Source, Function, Opened, Optional, shared};
+use super::table::{Function, Opened, Optional, Source, shared};
 use super::{
     CallError, Instantiation, LoadError, Log, OK, Owned, State, Status, float_mode, fmi2, fmi3, open, trace,
 };

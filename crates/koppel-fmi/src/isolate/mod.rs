@@ -136,6 +136,15 @@ impl Isolation {
 /// Something that is done with an FMU in a process of its own: bytes in, bytes or words about a failure out.
 pub type Job = fn(&Arc<Fmu>, &[u8]) -> Result<Vec<u8>, String>;
 
+/// Whether FMUs can be isolated on this machine, and how well they are confined then.
+#[must_use]
+pub fn availability() -> (bool, String) {
+    #[cfg(target_os = "linux")]
+    return (true, sandbox::abilities());
+    #[cfg(not(target_os = "linux"))]
+    (false, "on Linux only".into())
+}
+
 /// An instance of an FMU in a process of its own.
 pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Box<dyn Subsystem>> {
     if fmu.runs_under_wine(options.solving) {
@@ -153,7 +162,8 @@ pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<
 
 /// Does the job called `name` in a process of its own; a crash or hang of the FMU becomes [`Error::Ended`].
 pub fn run_job(fmu: &Arc<Fmu>, name: &str, input: &[u8], isolation: &Isolation) -> Result<Vec<u8>> {
-    let is_remote = [Solving::Own, Solving::Koppel(None)].into_iter().any(|solving| fmu.runs_under_wine(solving));
+    let is_remote =
+        [Solving::Own, Solving::Koppel(None)].into_iter().any(|solving| fmu.runs_under_wine(solving));
     if is_remote && name == crate::probe::JOB {
         let words = |text| Box::new(Error::Remote { text, hint: None });
         return crate::probe::job(fmu, input).map_err(words);

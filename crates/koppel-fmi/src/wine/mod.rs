@@ -19,7 +19,10 @@
 //! | `plain.rs`   | a whole step (set, step, get) as one message                                              |
 //!
 //! A crash, `exit` or hang of the FMU ends its own process only.
-#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "stands in for C functions and maps shared memory"))]
+#![cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "stands in for C functions and maps shared memory")
+)]
 
 #[cfg(target_os = "linux")]
 mod library;
@@ -73,7 +76,7 @@ impl Trouble {
                 "install 64-bit Wine (Debian: `apt-get install wine64`), or name its program in KOPPEL_WINE",
             ),
             Trouble::NoWorker => Some(
-                "install `gcc-mingw-w64-x86-64` and build koppel again, or name the program that `cargo xtask windows-worker` builds in KOPPEL_WINDOWS_WORKER",
+                "install `gcc-mingw-w64-x86-64` and build koppel anew (`cargo clean -p koppel-fmi`), or name the program that `cargo xtask windows-worker` builds in KOPPEL_WINDOWS_WORKER",
             ),
             Trouble::NoFolder | Trouble::Folder { .. } => {
                 Some("name a folder that can be written to in KOPPEL_WINEPREFIX")

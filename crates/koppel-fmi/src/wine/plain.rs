@@ -37,7 +37,12 @@ pub(crate) enum Stopped {
 
 impl PlainStep {
     /// If the process is alive and knows the functions.
-    pub(crate) fn new(remote: &Remote, version: FmiVersion, inputs: &[u32], outputs: &[u32]) -> Option<PlainStep> {
+    pub(crate) fn new(
+        remote: &Remote,
+        version: FmiVersion,
+        inputs: &[u32],
+        outputs: &[u32],
+    ) -> Option<PlainStep> {
         let is_fmi3 = version == FmiVersion::Fmi3;
         let names = match version {
             FmiVersion::Fmi2 => ["fmi2SetReal", "fmi2DoStep", "fmi2GetReal"],
@@ -138,7 +143,11 @@ impl PlainStep {
             if self.is_fmi3 {
                 memory.put(of_flags, &[0, 0, 0, (step.time + step.size).to_bits()]);
             }
-            std::ptr::copy_nonoverlapping(values.as_ptr().cast(), memory.at(at + places[1]), size_of_val(values));
+            std::ptr::copy_nonoverlapping(
+                values.as_ptr().cast(),
+                memory.at(at + places[1]),
+                size_of_val(values),
+            );
         }
         remote.exchange_kept(at).map_err(gone)?;
         let done = memory.word(at + 8).min(order.len() as u64) as usize;
@@ -161,7 +170,11 @@ impl PlainStep {
         }
         // SAFETY: within the file, whatever its content; this process has the turn.
         unsafe {
-            std::ptr::copy_nonoverlapping(memory.at(at + places[3]), results.as_mut_ptr().cast(), size_of_val(results));
+            std::ptr::copy_nonoverlapping(
+                memory.at(at + places[3]),
+                results.as_mut_ptr().cast(),
+                size_of_val(results),
+            );
         }
         Ok(())
     }

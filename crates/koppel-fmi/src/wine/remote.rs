@@ -60,8 +60,7 @@ pub(super) enum Argument {
 }
 
 /// The intermediate update of FMI 3.0 and its environment.
-pub(super) type Update =
-    unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
+pub(super) type Update = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
 
 /// A process with an instance.
 pub(crate) struct Remote {
@@ -170,7 +169,11 @@ impl Remote {
         let at = self.ask(&[LOAD, 0, 0, 0], windows_path(&path).as_bytes())?;
         let (module, code) = (self.memory.word(at + 8), self.memory.word(at + 16));
         self.module.set(module);
-        Ok(if module == 0 { Err(format!("its library does not load: {}", windows_error(code))) } else { Ok(()) })
+        Ok(if module == 0 {
+            Err(format!("its library does not load: {}", windows_error(code)))
+        } else {
+            Ok(())
+        })
     }
 
     /// A request of words and a text that ends with a zero; the offset of both with the answer.
@@ -466,7 +469,8 @@ impl Remote {
     fn sleep(&self, longest: Duration) {
         let mut pipe = self.from_worker.borrow_mut();
         let time = Timespec { tv_sec: 0, tv_nsec: longest.as_nanos() as i64 };
-        let is_ended = poll(&mut [PollFd::new(&*pipe, PollFlags::IN)], Some(&time)).is_ok_and(|count| count > 0)
+        let is_ended = poll(&mut [PollFd::new(&*pipe, PollFlags::IN)], Some(&time))
+            .is_ok_and(|count| count > 0)
             && pipe.read(&mut [0; 64]).is_ok_and(|count| count == 0);
         if is_ended {
             // The pipe's other end is closed: the process is about to end.

@@ -75,8 +75,10 @@ impl Setup {
         if self.is_ready() {
             return Ok(());
         }
-        let failed =
-            |reason: &dyn ToString| Trouble::Folder { folder: self.prefix.clone(), reason: reason.to_string() };
+        let failed = |reason: &dyn ToString| Trouble::Folder {
+            folder: self.prefix.clone(),
+            reason: reason.to_string(),
+        };
         let make = || -> io::Result<()> {
             fs::create_dir_all(&self.prefix)?;
             let lock = File::create(self.prefix.join("koppel-lock"))?;
@@ -108,7 +110,8 @@ impl Setup {
         if let Some(worker) = &self.worker {
             return Ok(worker.clone());
         }
-        let failed = |error: io::Error| Trouble::Folder { folder: self.prefix.clone(), reason: error.to_string() };
+        let failed =
+            |error: io::Error| Trouble::Folder { folder: self.prefix.clone(), reason: error.to_string() };
         let path = self.prefix.join(format!("koppel-worker-{}.exe", &sha256(WORKER)[..16]));
         if fs::metadata(&path).is_ok_and(|file| file.len() == WORKER.len() as u64) {
             return Ok(path);
@@ -138,7 +141,8 @@ fn wine() -> Option<PathBuf> {
         return named.is_file().then_some(named);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).flat_map(|folder| ["wine64", "wine"].map(|name| folder.join(name)));
+    let on_path =
+        std::env::split_paths(&path).flat_map(|folder| ["wine64", "wine"].map(|name| folder.join(name)));
     let usual = ["/usr/lib/wine/wine64", "/opt/wine-stable/bin/wine64", "/opt/wine-stable/bin/wine"];
     on_path.chain(usual.map(PathBuf::from)).find(|program| program.is_file())
 }

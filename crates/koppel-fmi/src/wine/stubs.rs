@@ -249,7 +249,12 @@ unsafe extern "C" fn fmi3_get_version() -> Text {
 /// # Safety
 ///
 /// The arguments are those of the function.
-unsafe fn make(function: Function, arguments: &[Argument], update: Option<Update>, environment: *mut c_void) -> Instance {
+unsafe fn make(
+    function: Function,
+    arguments: &[Argument],
+    update: Option<Update>,
+    environment: *mut c_void,
+) -> Instance {
     let next = NEXT.replace(null_mut());
     if next.is_null() {
         return null_mut();
@@ -458,7 +463,12 @@ unsafe extern "C" fn fmi3_get_binary(
     }
 }
 
-unsafe extern "C" fn fmi2_set_string(instance: Instance, of: References, n: usize, from: *const Text) -> c_int {
+unsafe extern "C" fn fmi2_set_string(
+    instance: Instance,
+    of: References,
+    n: usize,
+    from: *const Text,
+) -> c_int {
     // SAFETY: the arguments are what the standard asks for.
     unsafe {
         let texts: Vec<&[u8]> = texts(from, n).collect();
@@ -504,7 +514,9 @@ unsafe extern "C" fn fmi3_set_binary(
 /// Texts with the zeros at their ends.
 unsafe fn texts<'a>(from: *const Text, count: usize) -> impl Iterator<Item = &'a [u8]> {
     // SAFETY: promised by the caller: so many texts that live during the call.
-    unsafe { std::slice::from_raw_parts(from, count) }.iter().map(|text| unsafe { CStr::from_ptr(*text) }.to_bytes_with_nul())
+    unsafe { std::slice::from_raw_parts(from, count) }
+        .iter()
+        .map(|text| unsafe { CStr::from_ptr(*text) }.to_bytes_with_nul())
 }
 
 /// Calls a function with a list of addresses of blocks in the worker.

@@ -68,7 +68,11 @@ fn compiled(source: &str, flags: &[&str], for_windows: bool) -> Arc<Vec<u8>> {
         let native = || std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let compiler = if for_windows { "x86_64-w64-mingw32-gcc".into() } else { native() };
         let mut command = Command::new(compiler);
-        command.args(["-O2", "-fPIC", "-shared", "-Wall", "-ffp-contract=off", "-o"]).arg(&library).arg(source).args(flags);
+        command
+            .args(["-O2", "-fPIC", "-shared", "-Wall", "-ffp-contract=off", "-o"])
+            .arg(&library)
+            .arg(source)
+            .args(flags);
         command.arg(if for_windows { "-static-libgcc" } else { "-lm" });
         assert!(command.status().unwrap().success());
         Arc::new(std::fs::read(library).unwrap())
