@@ -35,7 +35,7 @@ fn main() {
     let isolation = Isolation { worker: Some(worker), ..Isolation::default() };
     let windows = wine::Setup::find()
         .is_ok()
-        .then(|| Fmu::open(&TestFmu::for_windows("mass2.c", &only_reals(), &[]).path()).unwrap());
+        .then(|| Fmu::open(&TestFmu::of("mass2.c", &only_reals(), &[], true).path()).unwrap());
     println!(
         "| an FMU's own step | both in-process | one isolated | above | of it | one under Wine | above |"
     );

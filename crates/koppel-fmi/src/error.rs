@@ -341,6 +341,9 @@ fn of_call(error: &CallError) -> Option<&'static str> {
         CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", .. } => {
             "the FMU itself failed: other parameters or a smaller communication step may help; else ask its author"
         }
+        CallError::Remote { .. } => {
+            "if it does the same on Windows, the fault is in the FMU: tell its author the call above; if not, Wine lacks something that it needs"
+        }
         _ => return None,
     })
 }

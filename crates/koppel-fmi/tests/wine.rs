@@ -67,7 +67,7 @@ fn runs_under_wine_have_the_same_bits() {
     }
     let couplings = [CouplingConfig::default(), serde_json::from_str(r#"{ "method": "foh" }"#).unwrap()];
     let native = [TestFmu::two(MASS2), TestFmu::three(MASS3)];
-    let windows = [("mass2.c", MASS2), ("mass3.c", MASS3)].map(|(c, xml)| TestFmu::for_windows(c, xml, &[]));
+    let windows = [("mass2.c", MASS2), ("mass3.c", MASS3)].map(|(c, xml)| TestFmu::of(c, xml, &[], true));
     let (native, windows) = (native.each_ref().map(open), windows.each_ref().map(open));
     for fmu in &windows {
         let interface = fmu.interface(Solving::Own).unwrap();
@@ -109,7 +109,7 @@ fn each_way_to_end_has_its_message() {
     }
     let fmus = [("mass2.c", MASS2, "fmi2DoStep"), ("mass3.c", MASS3, "fmi3DoStep")];
     for (source, description, call) in fmus {
-        let fmu = open(&TestFmu::for_windows(source, description, &[]));
+        let fmu = open(&TestFmu::of(source, description, &[], true));
         let under = format!("{call}, under Wine: it ");
         for (how, message) in [
             (10.0, "crashed: access violation (0xc0000005)"),
@@ -134,7 +134,7 @@ fn saved_states_are_good_in_another_process() {
         return;
     }
     for (source, description) in [("mass2.c", MASS2), ("mass3.c", MASS3)] {
-        let fmu = open(&TestFmu::for_windows(source, description, &[]));
+        let fmu = open(&TestFmu::of(source, description, &[], true));
         let step = |body: &mut CoSimulation, index: u64| {
             let mut y = vec![0.0; body.ports().outputs.len()];
             let mut samples = Samples::new(Request::Nothing, y.len());
@@ -182,10 +182,10 @@ fn a_library_that_is_missing_is_named_and_no_process_stays() {
     std::fs::write(folder.path().join("helper.c"), "double helper(double x) { return x; }").unwrap();
     compile(&["-shared", "-o", "helper-42.dll", "helper.c"]);
     let library = folder.path().join("helper-42.dll").display().to_string();
-    let needs = TestFmu::for_windows("mass2.c", MASS2, &["-DNEEDS_HELPER", &library]);
+    let needs = TestFmu::of("mass2.c", MASS2, &["-DNEEDS_HELPER", &library], true);
     let error = CoSimulation::new(&open(&needs), &options("body", &[])).err().unwrap().to_string();
     assert!(error.contains("needs `helper-42.dll`"), "{error}");
-    let fmu = open(&TestFmu::for_windows("mass2.c", MASS2, &[]));
+    let fmu = open(&TestFmu::of("mass2.c", MASS2, &[], true));
     drop(CoSimulation::new(&fmu, &options("body", &[])).unwrap());
     let begin = Instant::now();
     while workers() > 0 {

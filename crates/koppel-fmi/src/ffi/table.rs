@@ -47,9 +47,10 @@ pub(super) struct Opened<'a> {
 impl Opened<'_> {
     fn symbol(&self, symbol: &'static str) -> Option<*const c_void> {
         match self.source {
-            // SAFETY: only its address is taken.
             Source::Native(library) => {
-                unsafe { library.get::<*const c_void>(symbol.as_bytes()) }.ok().map(|found| *found)
+                // SAFETY: only its address is taken.
+                let found = unsafe { library.get::<*const c_void>(symbol.as_bytes()) };
+                found.ok().map(|found| *found)
             }
             #[cfg(target_os = "linux")]
             Source::Wine(library) => wine::stub(library, symbol),

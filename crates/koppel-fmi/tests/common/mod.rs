@@ -25,12 +25,8 @@ impl TestFmu {
         TestFmu::of(source, description, flags, for_windows)
     }
 
-    /// The same for Windows only.
-    pub(crate) fn for_windows(source: &str, description: &str, flags: &[&str]) -> TestFmu {
-        TestFmu::of(source, description, flags, true)
-    }
-
-    fn of(source: &str, description: &str, flags: &[&str], for_windows: bool) -> TestFmu {
+    /// The same for Windows, or not.
+    pub(crate) fn of(source: &str, description: &str, flags: &[&str], for_windows: bool) -> TestFmu {
         let binary = match (for_windows, description.contains("fmiVersion=\"2")) {
             (false, true) => "binaries/linux64/mass.so",
             (false, false) => "binaries/x86_64-linux/mass.so",

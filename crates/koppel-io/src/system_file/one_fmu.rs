@@ -29,8 +29,7 @@ pub fn is_fmu(path: &Path) -> bool {
 ///
 /// If the FMU or the table cannot be read, or a setting holds a mistake.
 pub fn load_fmu(path: &Path, inputs: Option<&Path>, settings: &[Setting]) -> Result<SystemSpec> {
-    let read =
-        Archive::open(path).map_err(Into::into).and_then(|mut archive| Description::read(&mut archive));
+    let read = Archive::open(path).and_then(|mut archive| Description::read(&mut archive));
     let description = read.map_err(|error: Box<koppel_fmi::Error>| {
         Box::new(Error::Structure { message: error.to_string(), hints: error.hint().into_iter().collect() })
     })?;
