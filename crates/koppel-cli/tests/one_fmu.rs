@@ -80,11 +80,9 @@ fn mistakes_are_named() {
 fn has_windows(folder: &Folder) -> bool {
     let compiler = Command::new("x86_64-w64-mingw32-gcc").arg("--version").output();
     let abilities = folder.succeed(&["doctor", "--json"]).json()["abilities"].clone();
-    let can = abilities
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(|one| one["what"].as_str().unwrap().contains("Windows") && one["can"] == true);
+    let list = abilities.as_array().expect("a list");
+    let is_windows = |what: &serde_json::Value| what.as_str().is_some_and(|what| what.contains("Windows"));
+    let can = list.iter().any(|one| is_windows(&one["what"]) && one["can"] == true);
     let is_there = compiler.is_ok_and(|output| output.status.success()) && can;
     assert!(is_there || std::env::var_os("KOPPEL_TEST_ALL").is_none(), "Wine or mingw is missing");
     is_there
