@@ -2,7 +2,7 @@
 //! beside the checkpoint, and given to a new instance again.
 //!
 //! ```text
-//! "koppel inputs 1\n"   8 bytes: which run   records of 8-byte words, the first says which kind
+//! "koppel inputs 2\n"   8 bytes: which run   records of 8-byte words, the first says which kind
 //! ```
 //!
 //! A checkpoint holds the length of the log at its time; what comes after is forgotten. The outputs of the first steps, of

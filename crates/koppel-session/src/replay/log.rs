@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use koppel::signal::{Request, Step};
 use koppel::system::{Ports, VariableId, VariableKind};
 
-const HEADER: &[u8; 16] = b"koppel inputs 1\n";
+const HEADER: &[u8; 16] = b"koppel inputs 2\n";
 const START: u64 = 24;
 
 /// One call that acts on the state of a subsystem.
@@ -89,6 +89,18 @@ pub(super) struct Log {
     /// Bytes in the file, and those that follow them.
     written: u64,
     buffer: Vec<u8>,
+    /// The step written last, if the next one may refer to it.
+    shape: Option<Shape>,
+}
+
+/// What most steps have in common with the one before.
+#[derive(Clone, Copy, PartialEq)]
+struct Shape {
+    size: u64,
+    request: Request,
+    inputs: usize,
+    terms: usize,
+    index: u64,
 }
 
 impl Log {
@@ -97,7 +109,7 @@ impl Log {
         let run = RandomState::new().build_hasher().finish() | 1;
         let file = is_named.then(|| File::create(path)).transpose()?;
         let buffer = [&HEADER[..], &run.to_le_bytes()].concat();
-        Ok(Log { path: path.into(), file, is_named, lost: None, run, written: 0, buffer })
+        Ok(Log { path: path.into(), file, is_named, lost: None, run, written: 0, buffer, shape: None })
     }
 
     /// Continues a log after its first `length` bytes, in another file if the paths differ.
@@ -110,7 +122,16 @@ impl Log {
         file.set_len(length)?;
         file.seek(SeekFrom::End(0))?;
         let (path, file) = (path.into(), Some(file));
-        Ok(Log { path, file, is_named: true, lost: None, run, written: length, buffer: Vec::new() })
+        Ok(Log {
+            path,
+            file,
+            is_named: true,
+            lost: None,
+            run,
+            written: length,
+            buffer: Vec::new(),
+            shape: None,
+        })
     }
 
     /// Which run it is, and how long it is.
@@ -120,6 +141,7 @@ impl Log {
 
     /// Forgets what came after the first `length` bytes.
     pub(super) fn back_to(&mut self, length: u64) -> io::Result<()> {
+        self.shape = None;
         if let Some(kept) = length.checked_sub(self.written) {
             self.buffer.truncate(kept as usize);
             return Ok(());
@@ -181,6 +203,7 @@ impl Log {
     }
 
     /// Adds a record.
+    #[inline]
     pub(super) fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
         if self.lost.is_some() {
             return Ok(());
@@ -202,6 +225,14 @@ impl Log {
                 self.words(&[3, kind as u64, variable.index as u64, value.to_bits()]);
             }
             Record::Step { step, request, inputs, terms, offsets, coefficients, outputs } => {
+                let shape = Shape { size: step.size.to_bits(), request, inputs, terms, index: step.index };
+                let before =
+                    self.shape.replace(shape).map(|before| Shape { index: before.index + 1, ..before });
+                if before == Some(shape) && offsets.len() == 1 && outputs.is_empty() {
+                    self.buffer.reserve(8 * (2 + coefficients.len()));
+                    self.words(&[6, step.start.to_bits()]);
+                    return self.reals(coefficients);
+                }
                 let (kind, nodes) = match request {
                     Request::Nothing => (0, 0),
                     Request::SolverPoints => (1, 0),
@@ -242,6 +273,8 @@ fn nameless(path: &Path) -> io::Result<File> {
 pub(super) struct Reader {
     file: io::Take<BufReader<File>>,
     run: u64,
+    /// The step read last, with its request, inputs and terms.
+    last: Option<(Step, Request, u64, u64)>,
     offsets: Vec<f64>,
     coefficients: Vec<f64>,
     outputs: Vec<f64>,
@@ -262,7 +295,14 @@ impl Reader {
             return Err(damaged());
         }
         let run = u64::from_le_bytes(run);
-        Ok(Reader { file, run, offsets: Vec::new(), coefficients: Vec::new(), outputs: Vec::new() })
+        Ok(Reader {
+            file,
+            run,
+            last: None,
+            offsets: Vec::new(),
+            coefficients: Vec::new(),
+            outputs: Vec::new(),
+        })
     }
 
     /// Which run it belongs to.
@@ -298,13 +338,29 @@ impl Reader {
                 self.offsets = self.list(pieces)?;
                 self.coefficients = self.list(pieces.saturating_mul(inputs).saturating_mul(terms))?;
                 self.outputs = self.list(outputs)?;
-                let (offsets, coefficients, outputs) = (&self.offsets, &self.coefficients, &self.outputs);
-                let (inputs, terms) = (inputs as usize, terms as usize);
-                Record::Step { step, request, inputs, terms, offsets, coefficients, outputs }
+                self.step_of((step, request, inputs, terms))
             }
             5 => Record::LeaveInitialization,
+            6 => {
+                let (before, request, inputs, terms) = self.last.ok_or_else(damaged)?;
+                let index = before.index.checked_add(1).ok_or_else(damaged)?;
+                let step = Step { index, start: self.real()?, size: before.size };
+                self.offsets.clear();
+                self.offsets.push(0.0);
+                self.coefficients = self.list(inputs.saturating_mul(terms))?;
+                self.outputs.clear();
+                self.step_of((step, request, inputs, terms))
+            }
             _ => return Err(damaged()),
         }))
+    }
+
+    /// The step that was read.
+    fn step_of(&mut self, of: (Step, Request, u64, u64)) -> Record<'_> {
+        self.last = Some(of);
+        let (step, request, inputs, terms) = (of.0, of.1, of.2 as usize, of.3 as usize);
+        let Reader { offsets, coefficients, outputs, .. } = self;
+        Record::Step { step, request, inputs, terms, offsets, coefficients, outputs }
     }
 
     fn word(&mut self) -> io::Result<u64> {
