@@ -166,6 +166,55 @@ fn fmus_are_judged_as_far_as_they_tell() {
     }
 }
 
+/// What `run` refuses is not recommended, with the reason of `run`.
+#[test]
+fn methods_that_a_run_refuses_are_not_recommended() {
+    let run = "[run]\nstop = 0.05\nstep = 1e-3\ncoupling = \"zoh\"\nreading = \"stale\"\n";
+    let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
+                 [[connections]]\nfrom = \"left.x\"\nto = \"right.x\"\n\
+                 [[connections]]\nfrom = \"left.v\"\nto = \"right.v\"\n";
+    let folder = Folder::with(&format!(
+        "{run}[subsystems.left]\nfmu = \"plain.fmu\"\n[subsystems.right]\nmodel = \"spring-mass\"\n{wires}"
+    ));
+    let solver = "{ method = \"rk4\", step = 1e-4 }";
+    folder.succeed(&[
+        "fmu",
+        "export",
+        "--solver",
+        solver,
+        "mass",
+        "-o",
+        "plain.fmu",
+        "--plain",
+        "--set",
+        "x0=0.1",
+    ]);
+    let found = folder.succeed(&["check", "system.toml", "--json"]).json();
+    assert_eq!(found["verdict"], "stable", "{found:#}");
+    let all = |key: &str| found[key].as_array().unwrap().clone();
+    let prestep = all("limits").into_iter().find(|limit| limit["method"] == "prestep").unwrap();
+    assert_eq!(prestep["is_refused"], true, "{prestep:#}");
+    let refused = folder.run(&["run", "system.toml", "--coupling", "prestep"]);
+    let words = prestep["problem"].as_str().unwrap();
+    assert!(refused.code == Some(2) && refused.err.contains(words), "{words}: {}", refused.err);
+    // Each of those that are recommended runs.
+    for one in all("recommended") {
+        let method = one["method"].as_str().unwrap();
+        let step = one["step"].to_string();
+        folder.succeed(&[
+            "run",
+            "system.toml",
+            "-q",
+            "--confirm",
+            "off",
+            "--coupling",
+            method,
+            "--step",
+            &step,
+        ]);
+    }
+}
+
 /// The quarter truck of the examples with FMUs in place of its models, which are named after them.
 fn truck(chassis: &str, wheel: &str) -> String {
     let text = std::fs::read_to_string(examples().join("quarter-truck.toml")).unwrap();

@@ -155,7 +155,7 @@ tables = { g = { file = "g.csv" } }
     for (what, place) in [
         ("parameter `kk` is used by no equation", "system.toml:10:16"),
         ("unknown name `speed`", "system.toml:17:22"),
-        ("m.s-1 and kg do not fit together", "system.toml:18:9"),
+        ("m/s and kg do not fit together", "system.toml:18:9"),
         ("map `f`: `x` does not grow", "system.toml:23:12"),
         ("parameter `kq` is used by no equation", "system.toml:26:16"),
     ] {

@@ -48,7 +48,7 @@ fn check_tells_the_radius_and_the_ways_out() {
         assert_eq!(l["path"], "lower.F1 -> upper.F1 => upper.a1 -> lower.a1 => lower.F1");
         assert_eq!(l["torn"].as_array().unwrap().len(), 2);
         assert_eq!((&l["is_smallest_cut"], &l["can_iterate_steps"]), (&true.into(), &true.into()));
-        assert_eq!(found["ways_out"].as_array().unwrap().is_empty(), is_stable);
+        assert_eq!(found["remedies"].as_array().unwrap().is_empty(), is_stable);
     }
     let said = folder.succeed(&plain("check", &file, "upper.beta=2"));
     said.says(&[
