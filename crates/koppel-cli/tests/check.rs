@@ -8,7 +8,7 @@ mod prepared;
 
 use common::{Folder, SYSTEM, examples};
 use prepared::prepared;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn check(example: &str, more: &[&str]) -> Value {
     let file = examples().join(example);
@@ -164,6 +164,27 @@ fn fmus_are_judged_as_far_as_they_tell() {
         let reason = found["reason"].as_str().unwrap();
         assert!(reason.contains("`left`") && reason.contains("probe = false"), "{reason}");
     }
+}
+
+/// A spring that becomes softer on the way: the verdict holds at the run's own step, figures of the start do not, and none is shown.
+#[test]
+fn a_verdict_holds_where_figures_do_not() {
+    let folder = Folder::with(
+        "[run]\nstop = 10.0\nstep = 0.02\ncoupling = \"zoh\"\nschedule = \"parallel\"\n\
+         [subsystems.hard]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate x = 3\\nder(x) = u - x - x^3\\ny = x + x^3\"\n\
+         [subsystems.soft]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate z = 0\\nder(z) = u - z\\ny = z\"\n\
+         [[connections]]\nfrom = \"hard.y\"\nto = \"soft.u\"\n[[connections]]\nfrom = \"soft.y\"\nto = \"hard.u\"\ngain = -1\n",
+    );
+    let found = folder.succeed(&["check", "system.toml", "--json", "--require", "stable"]).json();
+    assert_eq!(found["verdict"], "stable", "{found:#}");
+    assert!(found["trust"]["doubt"].is_string() && found["error"].is_null(), "{found:#}");
+    assert_eq!((&found["recommended"], &found["blame"]), (&json!([]), &json!([])), "{found:#}");
+    assert!(found["limits"].as_array().unwrap().iter().all(|one| one["intervals"] == json!([])), "{found:#}");
+    let said = folder.succeed(&["check", "system.toml"]);
+    said.says(&["stable: spectral radius", "not known", "stable at 0.02 s, at all points of the run"]);
+    assert!(!said.out.contains("predicted error"), "{}", said.out);
 }
 
 /// What `run` refuses is not recommended, with the reason of `run`.

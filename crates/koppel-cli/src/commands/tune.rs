@@ -1,6 +1,6 @@
 //! `koppel tune`.
 
-use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
+use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods};
 use koppel::coupling::{self, MethodInfo};
 use koppel::plan::Candidate;
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};

@@ -4,7 +4,7 @@ use koppel::diagnostic::in_one_line;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use koppel::analysis::{Forecast, Verdict};
+use koppel::analysis::Forecast;
 use koppel::coupling::CouplingConfig;
 use koppel::plan::pareto::{Point, room};
 use koppel::plan::tune::{Objective, Tuned as Found, Tuning};

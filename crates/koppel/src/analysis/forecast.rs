@@ -198,7 +198,7 @@ impl Forecast {
             progress("connections, each made ideal");
             forecast.blame = forecast.blamed(&system, config, reference.as_ref(), options.blame.is_some());
         }
-        if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
+        if let Some(variation) = options.vary.filter(|_| is_whole && forecast.verdict == Verdict::Stable) {
             progress("parameters, each varied");
             forecast.robustness = robustness(run, &system, config, variation).ok();
         }
