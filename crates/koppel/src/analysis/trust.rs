@@ -244,7 +244,7 @@ fn walk(
         match run.advance() {
             // What is unstable fails in the end.
             Err(_) if !is_bounded => return Ok(()),
-            advanced => _ = advanced?,
+            advanced => advanced?,
         }
         let is_changed = std::mem::replace(&mut made, run.changes().made()) != run.changes().made();
         let is_point = !is_exact && (run.index() >= next || run.index() == end);
