@@ -264,7 +264,6 @@ pub(crate) fn engine(error: Box<Error>, kept: &RefCell<Option<Box<Error>>>) -> B
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use crate::Session;
     use crate::probe_cache::ProbeCache;
