@@ -269,3 +269,16 @@ to = "ball.wind"
     let said = folder.run(&["fmu", "export", "sum", "--without", "co-simulation"]);
     assert!(said.err.contains("nothing is left"), "{}", said.err);
 }
+
+/// At the kink of `clamp` the derivative of either side is right.
+#[test]
+fn derivatives_at_a_kink_are_no_lie() {
+    let folder = Folder::with(
+        "[run]\nstop = 1.0\nstep = 0.1\n[subsystems.valve]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate x = 0\\nder(x) = -clamp(x, 0, 1)\\ny = x + u\"\n",
+    );
+    let export = ["fmu", "export", "system.toml", "--subsystem", "valve", "-o", "valve.fmu"];
+    folder.succeed(&[&export[..], &["--without", "co-simulation"]].concat());
+    let said = folder.succeed(&["fmu", "check", "valve.fmu"]);
+    assert!(!said.out.contains("differences give") && said.out.contains("entries agree"), "{}", said.out);
+}
