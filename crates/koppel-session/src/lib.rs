@@ -126,10 +126,20 @@ impl Session {
     ///
     /// If a file cannot be read or holds a mistake; the error tells file, line and column.
     pub fn load_tolerant(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<Self> {
-        Session::new(match system_file::is_structure(path) {
-            true => system_file::load_structure(path, settings, tolerance)?,
-            false => system_file::load_with(path, settings)?,
+        Session::new(match path {
+            _ if system_file::is_structure(path) => system_file::load_structure(path, settings, tolerance)?,
+            _ if system_file::is_fmu(path) => system_file::load_fmu(path, None, settings)?,
+            _ => system_file::load_with(path, settings)?,
         })
+    }
+
+    /// One FMU with its default experiment, driven by a table of inputs.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or holds a mistake.
+    pub fn load_fmu(path: &Path, inputs: &Path, settings: &[Setting]) -> Result<Self> {
+        Session::new(system_file::load_fmu(path, Some(inputs), settings)?)
     }
 
     /// Reads and checks the text of a system file; `path` is shown in messages, and files it names are looked for beside it.
