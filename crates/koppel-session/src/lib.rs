@@ -74,6 +74,8 @@ pub struct Session {
     pub fmus: Fmus,
     /// What koppel chose in place of `auto`.
     chosen: Option<Box<Choice>>,
+    /// What was predicted of it.
+    promise: Option<Box<choose::Promise>>,
     /// True if that is a coupling, not a step alone.
     has_chosen_coupling: bool,
 }
@@ -85,7 +87,8 @@ impl Session {
     ///
     /// If the parts do not fit together.
     pub fn new(spec: SystemSpec) -> Result<Self> {
-        let session = Session { spec, fmus: Fmus::default(), chosen: None, has_chosen_coupling: false };
+        let session =
+            Session { spec, fmus: Fmus::default(), chosen: None, promise: None, has_chosen_coupling: false };
         session.check()?;
         Ok(session)
     }
@@ -164,7 +167,8 @@ impl Session {
     /// If a value does not fit its place.
     pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<Self> {
         let spec = self.spec.with(values, origin)?;
-        Ok(Session { spec, fmus: self.fmus.clone(), chosen: None, has_chosen_coupling: false })
+        let fmus = self.fmus.clone();
+        Ok(Session { spec, fmus, chosen: None, promise: None, has_chosen_coupling: false })
     }
 
     /// Replaces one setting; whether it fits the others is found when the system is built.
@@ -174,7 +178,7 @@ impl Session {
     /// If there is no such setting, or the value does not fit it.
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         self.spec.set(name, value, origin)?;
-        (self.chosen, self.has_chosen_coupling) = (None, false);
+        (self.chosen, self.promise, self.has_chosen_coupling) = (None, None, false);
         Ok(())
     }
 
