@@ -39,7 +39,7 @@ struct control {
     volatile uint32_t reply, parent_sleeps; /* byte 1280 */
 };
 
-enum { MAGIC_LOW = 0x70706f6b };                            /* "kopp" */
+static const uint64_t MAGIC = 0x31206c6570706f6b;           /* "koppel 1" */
 enum { CALLS = 1, RESUME, LOAD, FIND, PEEK, FOLLOW, QUIT }; /* requests */
 enum { DONE, LOG, UPDATE };                                 /* replies */
 enum { TEXTS = 4096, TEXTS_SIZE = 32768, ARGUMENTS = 13 };
@@ -53,7 +53,7 @@ static HANDLE file, wake, way_out;
 static char *base;
 static uint32_t seen;
 static DWORD main_thread;
-static CRITICAL_SECTION lock;
+static CRITICAL_SECTION lock, turn; /* of what is pending; of who talks to koppel */
 static char *pending;
 static size_t pending_size;
 
@@ -160,6 +160,7 @@ static void report(int status, const char *category, const char *text) {
     char *to = base + TEXTS;
     uint64_t *head = (uint64_t *)to;
     size_t first = strlen(category), second = strlen(text), room = TEXTS_SIZE - 24 - 2;
+    EnterCriticalSection(&turn);
     if (first > 1000) first = 1000;
     if (second > room - first) second = room - first;
     head[0] = (uint64_t)(int64_t)status;
@@ -169,6 +170,7 @@ static void report(int status, const char *category, const char *text) {
     memcpy(to + 24 + first, text, second);
     reply(LOG);
     serve();
+    LeaveCriticalSection(&turn);
 }
 
 /* What other threads of the FMU have said is told when the main thread has the turn. */
@@ -233,10 +235,12 @@ static void update(void *environment, double time, unsigned char set, unsigned c
                    unsigned char can_return, unsigned char *returns, double *return_time) {
     uint64_t *to = (uint64_t *)(base + TEXTS);
     (void)environment, (void)can_return, (void)return_time;
+    EnterCriticalSection(&turn);
     memcpy(to, &time, sizeof time);
     to[1] = set, to[2] = get, to[3] = finished;
     reply(UPDATE);
     serve();
+    LeaveCriticalSection(&turn);
     if (returns) *returns = 0;
 }
 
@@ -309,7 +313,7 @@ static void serve(void) {
         case FOLLOW:
             if (!map()) end(3);
             break;
-        default: end(0);
+        default: exit(0); /* buffers of the FMU are written, its library is unloaded */
         }
         if (pending_size && GetCurrentThreadId() == main_thread) report_pending();
         control()->at = at;
@@ -339,16 +343,19 @@ int main(int count, char **arguments) {
     file = CreateFileA(arguments[1], GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                        OPEN_EXISTING, 0, NULL);
     if (file == INVALID_HANDLE_VALUE || !map()) return 3;
-    if ((uint32_t)control()->magic != MAGIC_LOW) return 4;
+    if (control()->magic != MAGIC) return 4;
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
     SetUnhandledExceptionFilter(crashed);
     InitializeCriticalSection(&lock);
+    InitializeCriticalSection(&turn);
     main_thread = GetCurrentThreadId();
     input = keep(STD_INPUT_HANDLE);
     way_out = keep(STD_OUTPUT_HANDLE);
     SetStdHandle(STD_OUTPUT_HANDLE, GetStdHandle(STD_ERROR_HANDLE));
     _dup2(2, 1);
     SetStdHandle(STD_INPUT_HANDLE, CreateFileA("NUL", GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL));
+    k = (unsigned)_open("NUL", 0);
+    _dup2((int)k, 0);
     wake = CreateEventA(NULL, FALSE, FALSE, NULL);
     CreateThread(NULL, 65536, read_input, input, 0, NULL);
     for (k = 0; k < sizeof given / sizeof *given; k++) control()->addresses[k] = (uint64_t)(uintptr_t)given[k];

@@ -104,20 +104,16 @@ impl Functions {
         false
     }
 
-    /// Runs what makes an instance, in a new process if the library is for Windows.
-    fn starting<T>(
+    /// A new process for an instance, if the library is for Windows.
+    #[cfg(target_os = "linux")]
+    fn process(
         &self,
         with: &Instantiation<'_>,
         call: &'static str,
-        make: impl FnOnce() -> Result<T, CallError>,
-    ) -> Result<T, CallError> {
-        #[cfg(target_os = "linux")]
-        if let Some(library) = &self.windows {
-            let remote = wine::Remote::start(library, with.log.clone(), with.limit);
-            let remote = remote.map_err(|reason| CallError::Remote { call, reason })?;
-            return wine::with_remote(Box::new(remote), make);
-        }
-        make()
+    ) -> Result<Option<wine::Remote>, CallError> {
+        let Some(library) = &self.windows else { return Ok(None) };
+        let remote = wine::Remote::start(library, with.log.clone(), with.limit);
+        remote.map(Some).map_err(|reason| CallError::Remote { call, reason })
     }
 
     /// The names of all functions of all versions.
@@ -149,7 +145,9 @@ pub(super) enum InstanceStatus {
     Alive,
     /// They do, and are noted for another process.
     Noted,
-    /// It was freed, or a status was fatal.
+    /// A status was fatal.
+    Lost,
+    /// It was freed.
     Dead,
 }
 
@@ -197,13 +195,17 @@ impl Instance {
             Version::Three(_) => fmi3::Functions::instantiation(with.kind),
         };
         let texts = with.texts(call)?;
+        #[cfg(target_os = "linux")]
+        let process = functions.process(with, call)?;
         let context = Context {
             environment: Environment::new(with.log.clone()),
             callbacks: fmi2::Callbacks::default(),
             running: Cell::new(std::ptr::null_mut()),
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(context))));
-        trace::announce(0, with.log.instance(), with.limit);
+        // Such a process minds the time of its calls itself, and its start is none of them.
+        let limit = with.limit.filter(|_| !functions.are_remote());
+        trace::announce(0, with.log.instance(), limit);
         trace::enter(trace::number(call), 0);
         // SAFETY: the context is alive until the instance is dropped.
         let make = || unsafe {
@@ -212,7 +214,13 @@ impl Instance {
                 Version::Three(own) => own.instantiate(with, &texts, context.as_ptr()),
             }
         };
-        let made = functions.starting(with, call, make);
+        #[cfg(target_os = "linux")]
+        let made = match process {
+            Some(process) => wine::with_remote(Box::new(process), make),
+            None => make(),
+        };
+        #[cfg(not(target_os = "linux"))]
+        let made = make();
         trace::leave();
         restore_float_mode(&with.log, call);
         let Some(pointer) = made.as_ref().ok().copied().and_then(NonNull::new) else {
@@ -222,7 +230,7 @@ impl Instance {
                 .err()
                 .unwrap_or_else(|| CallError::NoInstance { call, messages: with.log.take() }));
         };
-        trace::announce(pointer.as_ptr() as u64, with.log.instance(), with.limit);
+        trace::announce(pointer.as_ptr() as u64, with.log.instance(), limit);
         Ok(Instance {
             functions: functions.clone(),
             pointer: Owned(pointer),
@@ -272,7 +280,7 @@ impl Instance {
     /// Before a call.
     #[inline]
     pub(super) fn enter<F>(&self, function: &Function<F>) -> Result<(), CallError> {
-        if self.life.get() == InstanceStatus::Dead {
+        if matches!(self.life.get(), InstanceStatus::Lost | InstanceStatus::Dead) {
             return Err(CallError::Dead { call: function.name });
         }
         trace::enter(function.number, self.number());
@@ -290,7 +298,9 @@ impl Instance {
     #[cold]
     pub(super) fn failed(&self, call: &'static str, status: Status) -> CallError {
         if status == Status::Fatal {
-            self.life.set(InstanceStatus::Dead);
+            self.life.set(InstanceStatus::Lost);
+            #[cfg(target_os = "linux")]
+            self.remote().iter().for_each(|remote| remote.end("a call has returned a fatal status"));
         }
         #[cfg(target_os = "linux")]
         if let (Status::Unknown(wine::GONE), Some(remote)) = (status, self.remote()) {
@@ -408,9 +418,12 @@ impl Instance {
     /// Frees the instance; nothing can be called any more.
     pub(crate) fn free(&mut self) {
         self.plain = Plain::None;
-        if self.life.replace(InstanceStatus::Dead) == InstanceStatus::Dead {
-            // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
-            return;
+        match self.life.replace(InstanceStatus::Dead) {
+            InstanceStatus::Dead => return,
+            // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it. In a process of
+            // its own it is no more.
+            InstanceStatus::Lost if !self.functions.are_remote() => return,
+            InstanceStatus::Lost | InstanceStatus::Alive | InstanceStatus::Noted => {}
         }
         let free = &self.functions.shared.free_instance;
         trace::enter(free.number, self.number());

@@ -116,7 +116,7 @@ impl Instance {
         match self.life.get() {
             InstanceStatus::Noted => self.plain_calls(step, values, results, Notes::of_step(self.number())),
             InstanceStatus::Alive => self.plain_calls(step, values, results, Notes::NONE),
-            InstanceStatus::Dead => Err(self.dead()),
+            InstanceStatus::Lost | InstanceStatus::Dead => Err(self.dead()),
         }
     }
 

@@ -35,11 +35,13 @@ pub use limits::MemoryLimit;
 pub use sandbox::{Confinement, Sandbox};
 
 use crate::error::{Error, Result};
+use crate::ffi::{LogMessage, Status};
 use crate::fmu::Fmu;
 use crate::import::{Options, Solving};
 use koppel::system::Subsystem;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -148,6 +150,11 @@ pub fn availability() -> (bool, String) {
 /// An instance of an FMU in a process of its own.
 pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Box<dyn Subsystem>> {
     if fmu.runs_under_wine(options.solving) {
+        if matches!(isolation.sandbox.confinement, Confinement::Required | Confinement::Strict) {
+            let reason = "FMUs for Windows run outside of it".to_owned();
+            return Err(Error::Sandbox { reason }.into());
+        }
+        warn_of_wine(options, isolation);
         let options = Options { call_limit: isolation.step_timeout, ..options.clone() };
         return crate::import::instantiate_any(fmu, &options);
     }
@@ -157,6 +164,16 @@ pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<
     {
         let _ = (fmu, options, isolation);
         Err(Error::NoIsolation.into())
+    }
+}
+
+/// Says once what of isolation a Windows FMU goes without.
+fn warn_of_wine(options: &Options, isolation: &Isolation) {
+    static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+    let has_sandbox = isolation.sandbox.confinement != Confinement::Off;
+    if let (true, Some(sink)) = (has_sandbox && !HAS_WARNED.swap(true, Ordering::Relaxed), &options.log) {
+        let text = "FMUs for Windows run in processes of their own, but outside the sandbox and without memory_limit";
+        sink(&LogMessage::of_koppel(&options.name, 0.0, Status::Warning, text.into()));
     }
 }
 

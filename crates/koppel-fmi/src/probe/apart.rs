@@ -111,6 +111,8 @@ fn try_one(
         // So that nothing else is blamed for them.
         instance.without.derivatives.get_or_insert_with(|| "does without them in other trials".into());
     }
+    // Where no process can be ended from outside, the instance itself minds the time.
+    instance.call_limit = instance.call_limit.or(isolation.step_timeout);
     let order = Order { interface, step: options.step, instance, only, same: options.same };
     let words = |text: String| Box::new(Error::Remote { text, hint: None });
     let input = postcard::to_stdvec(&order).map_err(|error| words(error.to_string()))?;

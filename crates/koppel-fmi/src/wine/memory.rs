@@ -84,14 +84,15 @@ impl Memory {
     /// True if the file holds this many bytes and a message without data.
     #[inline]
     pub(super) fn holds(&self, bytes: usize) -> bool {
-        bytes + RESERVE <= self.size.get()
+        bytes.saturating_add(RESERVE) <= self.size.get()
     }
 
     /// Makes the file hold this many bytes; the worker must follow.
     #[cold]
     pub(super) fn grow(&self, bytes: usize) -> io::Result<()> {
         let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
-        let size = (bytes + RESERVE).checked_next_power_of_two().ok_or_else(too_much)?;
+        let size =
+            bytes.checked_add(RESERVE).and_then(usize::checked_next_power_of_two).ok_or_else(too_much)?;
         rustix::fs::ftruncate(&self.file, size as u64)?;
         let map = Map::new(&self.file, 0, size / size_of::<u64>())?;
         self.start.set(start(&map));

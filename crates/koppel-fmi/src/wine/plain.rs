@@ -1,5 +1,6 @@
 //! A whole step as one message: set inputs, step, get outputs.
 
+use super::memory::Memory;
 use super::remote::{CALL, GONE, Gone, HEAD, Remote};
 use super::stubs;
 use crate::description::FmiVersion;
@@ -113,6 +114,17 @@ impl PlainStep {
         Ok(())
     }
 
+    /// What ended the step, if something else did than its end.
+    fn stopped(&self, memory: &Memory) -> Option<StepInfo> {
+        let flag = |k: usize| memory.word(self.at + CALLS + 8 * k) & 0xff != 0;
+        (self.is_fmi3 && (flag(1) || flag(2))).then(|| StepInfo {
+            event_needed: flag(0),
+            terminate_simulation: flag(1),
+            early_return: flag(2),
+            last_successful_time: f64::from_bits(memory.word(self.at + CALLS + 24)),
+        })
+    }
+
     /// Sets the inputs, steps and gets the outputs.
     #[inline]
     pub(crate) fn run(
@@ -151,22 +163,20 @@ impl PlainStep {
         }
         remote.exchange_kept(at).map_err(gone)?;
         let done = memory.word(at + 8).min(order.len() as u64) as usize;
-        for position in 0..done {
+        for (position, call) in order.iter().enumerate().take(done) {
+            // What the FMU says of its step comes before what follows it.
+            if *call == 2
+                && let Some(info) = self.stopped(memory)
+            {
+                return Err(Stopped::Early(info));
+            }
             let code = memory.word(at + HEAD + position * CALL + 16) as c_int;
             if code != 0 && code != 1 {
                 return Err(Stopped::Failed(name(position), code));
             }
         }
-        if self.is_fmi3 {
-            let [event, terminate, early] = [0, 8, 16].map(|k| memory.word(of_flags + k) & 0xff != 0);
-            if terminate || early {
-                return Err(Stopped::Early(StepInfo {
-                    event_needed: event,
-                    terminate_simulation: terminate,
-                    early_return: early,
-                    last_successful_time: f64::from_bits(memory.word(of_flags + 24)),
-                }));
-            }
+        if let Some(info) = self.stopped(memory) {
+            return Err(Stopped::Early(info));
         }
         // SAFETY: within the file, whatever its content; this process has the turn.
         unsafe {

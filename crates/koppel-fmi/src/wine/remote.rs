@@ -51,10 +51,9 @@ pub(super) struct Gone;
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     Word(u64),
-    /// So many bytes that the function reads, writes, or both.
+    /// So many bytes that the function reads, or that it may write.
     In(*const c_void, usize),
     Out(*mut c_void, usize),
-    InOut(*mut c_void, usize),
     /// What the worker gives FMUs to call, by its place in [`Control::addresses`].
     Callback(usize),
 }
@@ -81,6 +80,8 @@ pub(crate) struct Remote {
     /// What lies below belongs to calls under way.
     top: Cell<usize>,
     seen: Cell<u32>,
+    /// When the outermost call under way was first waited for.
+    since: Cell<Option<Instant>>,
     spin: RefCell<Spin>,
     ended: RefCell<Option<String>>,
     pub(super) update: Cell<Option<(Update, *mut c_void)>>,
@@ -102,6 +103,7 @@ impl Remote {
         if let Some(lack) = setup.lacks(library) {
             return Err(lack);
         }
+        setup.warm_up(&worker);
         let failed = |error: io::Error| format!("its process under Wine could not be started: {error}");
         let memory = Memory::create().map_err(failed)?;
         let (input, to_worker) = io::pipe().map_err(failed)?;
@@ -126,6 +128,7 @@ impl Remote {
             addresses: (0..stubs::COUNT).map(|_| Cell::new(0)).collect(),
             top: Cell::new(AREA),
             seen: Cell::new(0),
+            since: Cell::new(None),
             spin: RefCell::default(),
             ended: RefCell::default(),
             update: Cell::new(None),
@@ -197,10 +200,13 @@ impl Remote {
         let mut room = size.unwrap_or(256);
         loop {
             let at = self.top.get();
-            self.reserve(at + 32 + room)?;
+            let Some(end) = at.checked_add(32).and_then(|end| end.checked_add(room)) else {
+                return Err(self.bury("it gave a size that makes no sense".into()));
+            };
+            self.reserve(end)?;
             // SAFETY: there is room, and this process has the turn.
             unsafe { self.memory.put(at, &[PEEK, address, room as u64, size.is_none().into()]) };
-            self.exchange(at, at + 32 + room)?;
+            self.exchange(at, end)?;
             let length = if size.is_some() { room } else { self.memory.word(at + 8) as usize };
             if length <= room {
                 return Ok(self.memory.bytes(at + 32, length));
@@ -258,9 +264,7 @@ impl Remote {
         let start = self.top.get();
         let (mut offsets, mut end) = ([0; ARGUMENTS], start + HEAD + CALL);
         for (offset, argument) in offsets.iter_mut().zip(arguments) {
-            let (Argument::In(_, size) | Argument::Out(_, size) | Argument::InOut(_, size)) = argument else {
-                continue;
-            };
+            let (Argument::In(_, size) | Argument::Out(_, size)) = argument else { continue };
             *offset = end;
             // One more byte: an empty list has a place, too.
             end = (end + size + 1).next_multiple_of(8);
@@ -274,8 +278,8 @@ impl Remote {
                 Argument::Word(word) => word,
                 Argument::Callback(place) => memory.control().addresses[place].load(Ordering::Relaxed),
                 Argument::In(from, _) if from.is_null() => 0,
-                Argument::Out(to, _) | Argument::InOut(to, _) if to.is_null() => 0,
-                Argument::In(..) | Argument::Out(..) | Argument::InOut(..) => base + offset as u64,
+                Argument::Out(to, _) if to.is_null() => 0,
+                Argument::In(..) | Argument::Out(..) => base + offset as u64,
             };
         }
         // SAFETY: the file holds it all, this process has the turn, and the caller promises the arguments.
@@ -284,7 +288,8 @@ impl Remote {
             for (argument, offset) in arguments.iter().zip(offsets) {
                 let (from, size) = match *argument {
                     Argument::In(from, size) => (from, size),
-                    Argument::InOut(from, size) => (from.cast_const(), size),
+                    // What the FMU does not write stays as it was.
+                    Argument::Out(from, size) => (from.cast_const(), size),
                     _ => continue,
                 };
                 if !from.is_null() {
@@ -296,7 +301,7 @@ impl Remote {
         // SAFETY: as above.
         unsafe {
             for (argument, offset) in arguments.iter().zip(offsets) {
-                if let Argument::Out(to, size) | Argument::InOut(to, size) = *argument
+                if let Argument::Out(to, size) = *argument
                     && !to.is_null()
                 {
                     std::ptr::copy_nonoverlapping(memory.at(offset), to.cast::<u8>(), size);
@@ -324,6 +329,16 @@ impl Remote {
         done
     }
 
+    /// From now on the FMU frees its instance, which may not take for ever.
+    pub(super) fn say_farewell(&self) {
+        self.limit.set(Some(self.limit.get().map_or(FAREWELL, |limit| limit.min(FAREWELL))));
+    }
+
+    /// Ends the process.
+    pub(crate) fn end(&self, why: &str) {
+        let _ = self.bury(why.to_owned());
+    }
+
     /// Puts why the process has ended into the log of the instance.
     pub(super) fn complain(&self) {
         self.log.add(Status::Fatal, "koppel".into(), format!("under Wine, {}", self.last_words()));
@@ -334,12 +349,14 @@ impl Remote {
     #[inline]
     pub(super) fn exchange(&self, at: usize, end: usize) -> Result<(), Gone> {
         let before = self.top.replace(end.next_multiple_of(64));
+        let outer = self.since.get();
         self.pass(at);
         let mut done = self.wait();
         while done.is_ok() && self.memory.control().answer.load(Ordering::Relaxed) != 0 {
             done = self.answer();
         }
         self.top.set(before);
+        self.since.set(outer);
         done
     }
 
@@ -352,6 +369,7 @@ impl Remote {
     /// Answers a callback.
     #[cold]
     fn answer(&self) -> Result<(), Gone> {
+        self.check_time()?;
         let word = |k: usize| self.memory.word(TEXTS + 8 * k);
         match self.memory.control().answer.load(Ordering::Relaxed) {
             LOG => {
@@ -434,6 +452,7 @@ impl Remote {
     fn wait_longer(&self) -> Result<(), Gone> {
         let control = self.memory.control();
         let begin = Instant::now();
+        self.since.set(self.since.get().or(Some(begin)));
         let patience = if has_processors() { self.spin.borrow().patience() } else { Duration::ZERO };
         let mut slice = Duration::from_millis(1);
         while !self.has_replied(control) {
@@ -442,9 +461,7 @@ impl Remote {
                 (0..LOOKS).for_each(|_| std::hint::spin_loop());
                 continue;
             }
-            if let Some(limit) = self.limit.get().filter(|limit| waited > *limit) {
-                return Err(self.bury(format!("it did not return within {} s", limit.as_secs_f64())));
-            }
+            self.check_time()?;
             control.parent_sleeps.store(1, Ordering::SeqCst);
             if control.reply.load(Ordering::SeqCst) == self.seen.get() {
                 self.sleep(slice);
@@ -463,6 +480,16 @@ impl Remote {
         }
         self.spin.borrow_mut().learn(begin.elapsed());
         Ok(())
+    }
+
+    /// Ends the process if the call under way takes too long, with all that it has called back.
+    fn check_time(&self) -> Result<(), Gone> {
+        let since = self.since.get().unwrap_or_else(Instant::now);
+        self.since.set(Some(since));
+        match self.limit.get().filter(|limit| since.elapsed() > *limit) {
+            Some(limit) => Err(self.bury(format!("it did not return within {} s", limit.as_secs_f64()))),
+            None => Ok(()),
+        }
     }
 
     /// Sleeps until the worker wakes this process, at most so long.
@@ -503,7 +530,6 @@ impl Remote {
 impl Drop for Remote {
     /// Lets the library leave in good order; what then is left is ended.
     fn drop(&mut self) {
-        self.limit.set(Some(self.limit.get().map_or(FAREWELL, |limit| limit.min(FAREWELL))));
         if self.is_gone() {
             return;
         }

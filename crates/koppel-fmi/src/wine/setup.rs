@@ -5,9 +5,11 @@ use super::library::Library;
 use crate::digest::sha256;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// The worker program, if it could be built with koppel.
 static WORKER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/worker.exe"));
@@ -63,11 +65,26 @@ impl Setup {
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("WINEARCH", "win64");
         // Neither .NET nor a browser is installed, nor are menus made.
         command.env("WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe=");
-        // What Wine starts for all programs of its folder outlives this run, and its supervisor leaves it alone.
-        ["DISPLAY", "WAYLAND_DISPLAY", "WINESERVER", "KOPPEL_SUPERVISOR"]
+        ["DISPLAY", "WAYLAND_DISPLAY", "WINESERVER"]
             .into_iter()
             .for_each(|name| _ = command.env_remove(name));
+        // Names of files are UTF-8, whatever the locale of this process.
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os);
+        let locale = names.map(|name| name.to_string_lossy().to_lowercase()).find(|name| !name.is_empty());
+        if !locale.is_some_and(|locale| locale.ends_with("utf-8") || locale.ends_with("utf8")) {
+            command.env("LC_ALL", "C.UTF-8");
+        }
         command
+    }
+
+    /// Starts what Wine runs for all programs of its folder, once. It outlives this process, so it gets none of its files, and the
+    /// supervisor, which ends what bears its mark, leaves it alone.
+    pub(super) fn warm_up(&self, worker: &Path) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let mut command = self.command();
+            _ = silent(&mut command).arg(worker).process_group(0).env_remove("KOPPEL_SUPERVISOR").status();
+        });
     }
 
     /// Makes Wine's folder if there is none; `say` hears that it takes a moment.
@@ -90,15 +107,21 @@ impl Setup {
                 "Windows FMUs need a folder of Wine's own: it is made once in `{}`, which takes some 10 s",
                 self.prefix.display()
             ));
-            let done = self
-                .command()
-                .args(["wineboot", "-i"])
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()?;
+            // One that was interrupted would otherwise take its folder for complete.
+            let _ = fs::remove_file(self.prefix.join(".update-timestamp"));
+            let mut command = self.command();
+            silent(&mut command).args(["wineboot", "-i"]).process_group(0).env_remove("KOPPEL_SUPERVISOR");
+            let done = command.status()?;
             if !done.success() {
                 return Err(io::Error::other(format!("`wineboot -i` failed ({done})")));
+            }
+            let is_there = |file: &&str| self.systems().iter().any(|folder| folder.join(file).is_file());
+            if let Some(missing) =
+                ["kernel32.dll", "msvcrt.dll", "ucrtbase.dll"].iter().find(|f| !is_there(f))
+            {
+                return Err(io::Error::other(format!(
+                    "`wineboot -i` has left it without `{missing}`: it needs some 700 MB"
+                )));
             }
             fs::write(self.mark(), "")
         };
@@ -116,7 +139,9 @@ impl Setup {
         if fs::metadata(&path).is_ok_and(|file| file.len() == WORKER.len() as u64) {
             return Ok(path);
         }
-        let new = path.with_extension(format!("{}.new", std::process::id()));
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let new = path.with_extension(format!("{}-{count}.new", std::process::id()));
         fs::write(&new, WORKER).and_then(|()| fs::rename(&new, &path)).map_err(failed)?;
         Ok(path)
     }
@@ -129,6 +154,11 @@ impl Setup {
             format!("it needs {list}, which neither the FMU nor Wine has: put them into its folder `binaries/win64`")
         })
     }
+}
+
+/// Without input and output.
+fn silent(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
 fn set(name: &str) -> Option<PathBuf> {

@@ -4,7 +4,7 @@
 //! gets its own instance instead. States are pointers of the worker, which nobody here follows.
 
 use super::library::Library;
-use super::remote::Argument::{Callback, In, InOut, Out, Word};
+use super::remote::Argument::{Callback, In, Out, Word};
 use super::remote::{Argument, GONE, Gone, Remote, Update};
 use super::setup::windows_path;
 use std::cell::Cell;
@@ -66,7 +66,7 @@ fn output<T>(to: *mut T, count: usize) -> Argument {
 
 /// A pointer to a pointer of the worker.
 fn handle(place: *mut *mut c_void) -> Argument {
-    InOut(place.cast(), size_of::<u64>())
+    Out(place.cast(), size_of::<u64>())
 }
 
 fn own(pointer: *mut c_void) -> Argument {
@@ -173,7 +173,7 @@ stubs! {
     fmi2_get_derivatives "fmi2GetDerivatives" (to: *mut f64, n: usize) [output(to, n), count(n)];
     fmi2_get_indicators "fmi2GetEventIndicators" (to: *mut f64, n: usize) [output(to, n), count(n)];
     fmi2_directional "fmi2GetDirectionalDerivative" (of: References, n: usize, by: References, m: usize, seed: *const f64, to: *mut f64) [input(of, n), count(n), input(by, m), count(m), input(seed, m), output(to, n)];
-    fmi2_new_discrete_states "fmi2NewDiscreteStates" (info: *mut [u64; 4]) [InOut(info.cast(), 32)];
+    fmi2_new_discrete_states "fmi2NewDiscreteStates" (info: *mut [u64; 4]) [Out(info.cast(), 32)];
     fmi2_completed_step "fmi2CompletedIntegratorStep" (never_back: c_int, event: *mut c_int, end: *mut c_int) [code(never_back), output(event, 1), output(end, 1)];
     fmi2_set_input_derivatives "fmi2SetRealInputDerivatives" (of: References, n: usize, orders: *const c_int, from: *const f64) [input(of, n), count(n), input(orders, n), input(from, n)];
     fmi2_do_step "fmi2DoStep" (time: f64, size: f64, never_back: c_int) [real(time), real(size), code(never_back)];
@@ -228,10 +228,10 @@ stubs! {
     fmi3_exit_configuration_mode "fmi3ExitConfigurationMode" () [];
     fmi3_interval_decimal "fmi3GetIntervalDecimal" (of: References, n: usize, to: *mut f64, qualifiers: *mut c_int) [input(of, n), count(n), output(to, n), output(qualifiers, n)];
     fmi3_interval_fraction "fmi3GetIntervalFraction" (of: References, n: usize, counters: *mut u64, resolutions: *mut u64, qualifiers: *mut c_int) [input(of, n), count(n), output(counters, n), output(resolutions, n), output(qualifiers, n)];
-    fmi3_update_discrete_states "fmi3UpdateDiscreteStates" (needs: *mut u8, end: *mut u8, nominals: *mut u8, values: *mut u8, has_next: *mut u8, next: *mut f64) [output(needs, 1), output(end, 1), output(nominals, 1), output(values, 1), output(has_next, 1), InOut(next.cast(), 8)];
+    fmi3_update_discrete_states "fmi3UpdateDiscreteStates" (needs: *mut u8, end: *mut u8, nominals: *mut u8, values: *mut u8, has_next: *mut u8, next: *mut f64) [output(needs, 1), output(end, 1), output(nominals, 1), output(values, 1), output(has_next, 1), Out(next.cast(), 8)];
     fmi3_completed_step "fmi3CompletedIntegratorStep" (never_back: bool, event: *mut u8, end: *mut u8) [flag(never_back), output(event, 1), output(end, 1)];
     fmi3_enter_step_mode "fmi3EnterStepMode" () [];
-    fmi3_do_step "fmi3DoStep" (time: f64, size: f64, never_back: bool, event: *mut u8, end: *mut u8, early: *mut u8, reached: *mut f64) [real(time), real(size), flag(never_back), output(event, 1), output(end, 1), output(early, 1), InOut(reached.cast(), 8)];
+    fmi3_do_step "fmi3DoStep" (time: f64, size: f64, never_back: bool, event: *mut u8, end: *mut u8, early: *mut u8, reached: *mut f64) [real(time), real(size), flag(never_back), output(event, 1), output(end, 1), output(early, 1), Out(reached.cast(), 8)];
 }
 
 /// Nobody asks.
@@ -378,6 +378,7 @@ unsafe fn free(instance: Instance, function: Function) {
     // SAFETY: promised by the caller.
     unsafe {
         let remote = &*instance.cast::<Remote>();
+        remote.say_farewell();
         if !remote.is_gone() && invoke(instance, function, &[]) == GONE {
             remote.complain();
         }

@@ -76,12 +76,12 @@ impl Experiment {
         let proposed = description.default_experiment.as_ref();
         let mut choices = Vec::new();
         let start = given("start").or(proposed.and_then(|e| e.start_time)).unwrap_or(0.0);
-        let known = given("stop").or(proposed.and_then(|e| e.stop_time)).filter(|stop| *stop > start);
+        let known = given("stop").or(proposed.and_then(|e| e.stop_time).filter(|stop| *stop > start));
         let stop = known.unwrap_or(start + 1.0);
         if known.is_none() {
             choices.push(("stop", format!("{stop} s: the FMU proposes no stop time")));
         }
-        let known = given("step").or(proposed.and_then(|e| e.step_size)).filter(|step| *step > 0.0);
+        let known = given("step").or(proposed.and_then(|e| e.step_size).filter(|step| *step > 0.0));
         let step = known.unwrap_or_else(|| nice((stop - start) / STEPS));
         if known.is_none() {
             choices.push(("step", format!("{step} s: the FMU proposes no step")));
