@@ -12,6 +12,7 @@ mod points;
 mod power;
 mod ripple;
 mod signal;
+mod spread;
 mod stride;
 mod verdict;
 

@@ -76,7 +76,14 @@ fn main() {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().unwrap());
     let (seed, count) = (arguments.next().unwrap_or(1), arguments.next().unwrap_or(1000));
     let shows = arguments.next().is_some();
-    let judged: Vec<Judged> = (0..count).into_par_iter().flat_map_iter(|index| system(seed, index)).collect();
+    let judged: Vec<Judged> = (0..count)
+        .into_par_iter()
+        .filter(|index| {
+            std::env::var("KCLASS")
+                .map_or(true, |list| list.split(',').any(|one| one.parse::<u64>() == Ok(index % 9)))
+        })
+        .flat_map_iter(|index| system(seed, index))
+        .collect();
     println!("Seed {seed}: {count} systems, {} runs.\n", judged.len());
     table(&judged);
     println!();
