@@ -14,12 +14,13 @@ use std::f64::consts::PI;
 const STEP: f64 = 0.02;
 const STEPS: f64 = 400.0;
 
+fn model(text: &str) -> OdeModel {
+    let ode = Equations::new(&Source::new(text)).unwrap();
+    OdeModel::new(Box::new(ode), &SolverConfig::Adaptive(Tolerances::default())).unwrap()
+}
+
 /// An oscillator that is pushed by a lag with this source on its output, and pushes it.
 fn system(periods: f64, phase: f64) -> System {
-    let model = |text: &str| {
-        let ode = Equations::new(&Source::new(text)).unwrap();
-        OdeModel::new(Box::new(ode), &SolverConfig::Adaptive(Tolerances::default())).unwrap()
-    };
     let w = 2.0 * PI * periods / STEP;
     let lag = format!(
         "input u\noutput y\nstate x = 0.5\nder(x) = u - x + 0.1 * x^2\ny = x + 0.3 * sin({w:?} * time + {phase:?})\n"
@@ -62,4 +63,21 @@ fn sources_in_time_with_the_steps() {
             assert!(found.verdict != RunVerdict::Trusted || error < found.overall.unwrap().high, "{what}");
         }
     }
+}
+
+/// Two fast lags whose loop swings between two points at any step from half of the run on, and would rest if it were not cut.
+#[test]
+fn a_swing_that_the_coupling_makes_is_wrong() {
+    let system = || {
+        let fast = "input u\noutput y\nstate x = 0.1\nder(x) = 1000 * ((0.3 + 2 / (1 + exp((4 - time) / 0.1))) * tanh(u + 0.1) - x)\ny = x\n";
+        SystemBuilder::new()
+            .add("lag", model(fast))
+            .add("swing", model(fast))
+            .connect(Connection::new("lag.y", "swing.u").gain(-1.0))
+            .connect(Connection::new("swing.y", "lag.u"))
+            .build()
+            .unwrap()
+    };
+    let (_, found) = certified(system, &config(STEP, 1)).unwrap();
+    assert_eq!(found.verdict, RunVerdict::Wrong, "{}", found.reason);
 }
