@@ -83,28 +83,29 @@ pub(super) fn confirm(
         found.doubt = Some(format!("a run at a smaller step ends at {} s", fine.end()));
         return Ok(found);
     }
+    let mut coarse = None;
     if found.verdict == RunVerdict::Trusted {
-        question.compare_coarser(&mut found, shadows);
+        coarse = question.compare_coarser(&mut found, shadows);
     } else if let Some(output) = unresolved {
         found.verdict = RunVerdict::Unconfirmed;
         let name = graph.output_name(output);
         found.doubt = Some(format!("`{name}` changes too fast between communication points to compare runs"));
     }
     if found.verdict != RunVerdict::Trusted || is_strange {
-        question.compare_finest(&mut found, &fine, shadows);
+        question.compare_finest(&mut found, (&fine, coarse), shadows);
     }
     Ok(found)
 }
 
 impl Question<'_> {
     /// The coarser shadow of a run whose finer one leaves a chance of trust.
-    fn compare_coarser(&self, found: &mut Confirmed, shadows: &mut Shadows<'_>) {
+    fn compare_coarser(&self, found: &mut Confirmed, shadows: &mut Shadows<'_>) -> Option<Points> {
         let coarse = match shadows(Shadow::Coarser) {
             Ok(coarse) => coarse,
             Err(reason) => {
                 found.verdict = RunVerdict::Unconfirmed;
                 found.doubt = Some(reason);
-                return;
+                return None;
             }
         };
         let compared = differences(self.graph, (&coarse, self.points), Shadow::Coarser, self.order);
@@ -117,10 +118,16 @@ impl Question<'_> {
             found.verdict = RunVerdict::Unconfirmed;
             found.doubt = Some("runs at a smaller and a larger step do not agree on it".into());
         }
+        Some(coarse)
     }
 
     /// A run at a step far smaller decides where the others leave doubt; if there is none, what they say stays.
-    fn compare_finest(&self, found: &mut Confirmed, fine: &Points, shadows: &mut Shadows<'_>) {
+    fn compare_finest(
+        &self,
+        found: &mut Confirmed,
+        (fine, coarse): (&Points, Option<Points>),
+        shadows: &mut Shadows<'_>,
+    ) {
         let Ok(finest) = shadows(Shadow::Finest) else { return };
         if !reaches(&finest, self.points) {
             return;
@@ -135,7 +142,8 @@ impl Question<'_> {
             let led = if agree(finer, band.error) && band.allows(finer) {
                 Some(0.0)
             } else {
-                let coarse = shadows(Shadow::Coarser).ok().filter(|coarse| reaches(coarse, self.points));
+                let coarse = coarse.or_else(|| shadows(Shadow::Coarser).ok());
+                let coarse = coarse.filter(|coarse| reaches(coarse, self.points));
                 coarse.and_then(|coarse| self.leads(fine, &finest, &coarse))
             };
             if let Some(band) = led.map(|distance| band.up_to(distance)) {

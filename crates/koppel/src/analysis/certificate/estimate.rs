@@ -20,7 +20,7 @@ use crate::system::{StateSpace, SubsystemId, SystemGraph, monolithic_matrices};
 use std::f64::consts::PI;
 
 /// Parts of a step: at least, and at most, unless inputs have more pieces.
-const PARTS: (f64, f64) = (2.0, 32.0);
+const PARTS: (f64, f64) = (4.0, 32.0);
 /// Parts of each piece at least, if inputs have several pieces in a step.
 const IN_A_PIECE: usize = 3;
 
