@@ -3,6 +3,7 @@
 //! * soak: a hundred million steps with results kept on disk only; memory must stay flat;
 //! * kills: runs killed at random moments; what is recovered must be a prefix of the undisturbed result, and what is
 //!   resumed from a checkpoint must equal it byte for byte;
+//! * lateness: a minute in real time at steps of 1 ms, beside a loop that only waits;
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
 //! * foreign-files: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
@@ -31,15 +32,16 @@ type Proof = fn(&Path, &Path) -> Result<String>;
 type Table = fn() -> Result<()>;
 
 /// Those with a line in `bench/proof.md`, which begins with their name.
-const LINES: [(&str, Proof); 5] = [
+const LINES: [(&str, Proof); 6] = [
     ("soak", soak),
     ("kills", kills),
+    ("lateness", lateness),
     ("mutations", mutations),
     ("foreign-files", foreign_files),
     ("wheel", |_, folder| crate::wheel::run(folder)),
 ];
 /// Those of them that start the command line.
-const WITH_BINARY: [&str; 4] = ["soak", "kills", "mutations", "faults"];
+const WITH_BINARY: [&str; 5] = ["soak", "kills", "lateness", "mutations", "faults"];
 
 /// Those that write tables elsewhere.
 const TABLES: [(&str, Table); 7] = [
@@ -294,6 +296,45 @@ fn kills(binary: &Path, folder: &Path) -> Result<String> {
     ))
 }
 
+/// Late steps of a run in real time, and what this machine does to a loop that only sleeps until the end of each step.
+fn lateness(binary: &Path, folder: &Path) -> Result<String> {
+    const STEP: Duration = Duration::from_millis(1);
+    const STEPS: u32 = 60_000;
+    example(folder, "nonlinear-dual-mass.toml")?;
+    let stop = (STEP * STEPS).as_secs_f64().to_string();
+    let arguments = ["run", "nonlinear-dual-mass.toml", "--step", "1e-3", "--stop", &stop, "--realtime"];
+    let mut run = Command::new(binary);
+    run.args(arguments).args(["--json", "--out", "late.csv"]).current_dir(folder);
+    let run = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let run = run.map_err(|error| error.to_string())?;
+    let (begin, mut late, mut latest) = (Instant::now(), 0, Duration::ZERO);
+    for step in 1..=STEPS {
+        // Late is what is not awake before the next step is due.
+        std::thread::sleep((STEP * (step - 1)).saturating_sub(begin.elapsed()));
+        let behind = begin.elapsed().saturating_sub(STEP * step);
+        late += u32::from(!behind.is_zero());
+        latest = latest.max(behind);
+    }
+    let output = run.wait_with_output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figure = |key: &str| -> Result<f64> {
+        let rest = text.split_once(&format!("\"{key}\":")).map(|(_, rest)| rest.trim_start());
+        let number = rest.and_then(|rest| rest.split([',', '}', '\n']).next()?.trim().parse().ok());
+        number.ok_or_else(|| format!("lateness: no `{key}` in {text}"))
+    };
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(1).unwrap_or("unknown").to_owned();
+    let ms = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
+    let steps = figure("late_steps")?;
+    Ok(format!(
+        "lateness: {STEPS} steps of 1 ms in real time with rows: {steps} late ({:.3} %), by at most {}; an empty loop beside it: {late} late, by at most {}; load of the machine {load}, {} processors",
+        100.0 * steps / f64::from(STEPS),
+        ms(figure("latest")?),
+        ms(latest.as_secs_f64()),
+        std::thread::available_parallelism().map_or(1, |n| n.get()),
+    ))
+}
+
 fn read(path: &PathBuf) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -320,7 +361,7 @@ fn mutations(binary: &Path, folder: &Path) -> Result<String> {
         }
     }
     Ok(format!(
-        "mutations: {MUTATIONS} system files changed at random: {ran} accepted, {refused} refused with one message, no crash, no hang; one in ten was run"
+        "mutations: {MUTATIONS} system files changed at random: {ran} accepted, {refused} refused with one message, no crash, no hang (`koppel run --dry-run`, under the supervisor)"
     ))
 }
 

@@ -315,7 +315,7 @@ fn of_archive(error: &ArchiveError) -> Option<&'static str> {
 fn of_library(error: &LoadError) -> &'static str {
     match error {
         LoadError::Open { reason, .. } if reason.contains("failed to map segment") => {
-            "no library can be loaded from the folder for temporary files, which is mounted `noexec`: name another one, as in TMPDIR=$HOME/tmp"
+            "no library can be loaded from the folders for temporary files (TMPDIR or /tmp, /var/tmp, the user's cache), which are mounted `noexec`: name another one, as in TMPDIR=$HOME/tmp"
         }
         LoadError::Open { .. } => {
             "the binary is damaged, or needs a library that is not here; ask its author"

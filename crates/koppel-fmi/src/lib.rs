@@ -26,7 +26,7 @@ pub mod supervise;
 pub mod xml;
 
 pub use error::{Error, Result};
-pub use ffi::{Surroundings, keep_signal_handlers};
+pub use ffi::{Surroundings, be_punctual, keep_signal_handlers};
 pub use fmu::{Fmu, KeepOpen, platform};
 
 /// True if this process works under a supervisor, which knows the call that is running.

@@ -30,6 +30,8 @@ fn trimmed(text: &str) -> String {
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
+        s if s >= 172_800.0 => format!("{} days", significant(s / 86_400.0, 3)),
+        s if s >= 7200.0 => format!("{} h", significant(s / 3600.0, 3)),
         s if s >= 120.0 => format!("{} min", significant(s / 60.0, 3)),
         s if s >= 1.0 => format!("{} s", significant(s, 3)),
         s if s >= 1e-3 => format!("{} ms", significant(s * 1e3, 3)),

@@ -117,10 +117,11 @@ impl Fmus {
         let run = &spec.run;
         let makes_trials = self.is_trial || run.makes_trials();
         let mut capabilities = Vec::new();
-        if makes_trials || self.journals.is_some() {
+        let is_to_be_saved = self.journals.as_ref().is_some_and(|journals| journals.is_asked);
+        if makes_trials || is_to_be_saved {
             capabilities.push(Capability::RollBack);
         }
-        if self.journals.is_some() {
+        if is_to_be_saved {
             capabilities.push(Capability::Serialization);
         }
         if makes_trials {

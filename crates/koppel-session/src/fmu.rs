@@ -122,6 +122,13 @@ pub(crate) fn declares_saved_states(spec: &FmuSpec) -> bool {
     fmu.saves_as_bytes(&Options { solving, ..Options::default() })
 }
 
+/// True if the FMU takes or sends messages, which are not logged.
+pub(crate) fn has_messages(spec: &FmuSpec) -> bool {
+    let Ok(fmu) = Fmu::open(&spec.path) else { return false };
+    let ports = import::ports(fmu.description());
+    !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty())
+}
+
 /// An instance in a process of its own, where that can be had.
 fn apart(
     fmu: &Arc<Fmu>,

@@ -13,7 +13,7 @@ use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, Without};
 use koppel_fmi::probe::Capability;
 
-use koppel_io::system_file::{SubsystemSpec, SystemSpec};
+use koppel_io::system_file::{FmuSpec, SubsystemSpec, SystemSpec};
 
 use crate::fmu::{Purpose, Wanted};
 use crate::probe_cache::ProbeCache;
@@ -65,11 +65,15 @@ impl Fmus {
     #[must_use]
     pub fn lack_of_checkpoint(&self, spec: &SystemSpec) -> Option<String> {
         // Then inputs are logged where states fail.
-        if self.journals.is_some() {
+        if self.journals.as_ref().is_some_and(|journals| journals.is_asked) {
             return None;
         }
+        let fmu = |name: &str| spec.subsystems().iter().find(|one| one.name == name)?.fmu.as_ref();
+        let is_logged = |name: &str| {
+            self.journals.is_some() && fmu(name).is_some_and(|fmu| !crate::fmu::declares_saved_states(fmu))
+        };
         let lacks = self.lacks(spec, &[Capability::RollBack, Capability::Serialization]);
-        lacks.into_iter().find_map(|(name, without)| {
+        lacks.into_iter().filter(|(name, _)| !is_logged(name)).find_map(|(name, without)| {
             let reason = without.states.or(without.serialization)?;
             Some(format!("`{name}` {reason}"))
         })
@@ -80,8 +84,8 @@ impl Fmus {
     #[must_use]
     pub fn not_to_be_saved<'a>(&self, spec: &'a SystemSpec) -> Vec<&'a str> {
         let fmus = spec.subsystems().iter().filter_map(|one| Some((one, one.fmu.as_ref()?)));
-        let lacking =
-            fmus.filter(|(_, fmu)| self.journals.is_none() && !crate::fmu::declares_saved_states(fmu));
+        let is_logged = |fmu: &FmuSpec| self.journals.is_some() && !crate::fmu::has_messages(fmu);
+        let lacking = fmus.filter(|(_, fmu)| !crate::fmu::declares_saved_states(fmu) && !is_logged(fmu));
         lacking.map(|(one, _)| one.name.as_str()).collect()
     }
 

@@ -2,7 +2,7 @@
 //! beside the checkpoint, and given to a new instance again.
 //!
 //! ```text
-//! "koppel inputs 1\n"   8 bytes: which run   records of 8-byte words, the first says which kind
+//! "koppel inputs 2\n"   8 bytes: which run   records of 8-byte words, the first says which kind
 //! ```
 //!
 //! A checkpoint holds the length of the log at its time; what comes after is forgotten. The outputs of the first steps, of
@@ -60,12 +60,19 @@ impl From<ReplayError> for Box<koppel::Error> {
 pub struct Journals {
     checkpoint: PathBuf,
     from: Option<PathBuf>,
+    /// Checkpoints were asked for.
+    pub(crate) is_asked: bool,
 }
 
 impl Journals {
     /// Beside this checkpoint.
     pub fn beside(checkpoint: &Path) -> Self {
-        Journals { checkpoint: checkpoint.into(), from: None }
+        Journals { checkpoint: checkpoint.into(), from: None, is_asked: true }
+    }
+
+    /// The same, just in case: nothing is on the disk before the first checkpoint, and what an FMU declares of its states is believed until then.
+    pub fn in_case_of(checkpoint: &Path) -> Self {
+        Journals { is_asked: false, ..Journals::beside(checkpoint) }
     }
 
     /// Those beside an older checkpoint are continued, which may be the same.
@@ -83,7 +90,8 @@ impl Journals {
             path.push(format!(".{index}-{plain}.inputs"));
             PathBuf::from(path)
         };
-        Journal { path: beside(&self.checkpoint), from: self.from.as_deref().map(beside) }
+        let from = self.from.as_deref().map(beside);
+        Journal { path: beside(&self.checkpoint), from, is_asked: self.is_asked }
     }
 }
 
@@ -93,6 +101,7 @@ pub(crate) struct Journal {
     path: PathBuf,
     /// A log to continue.
     from: Option<PathBuf>,
+    is_asked: bool,
 }
 
 impl Journal {
@@ -224,7 +233,7 @@ impl Subsystem for Replayed {
         self.steps = 0;
         // A log to be continued is not touched before its checkpoint is restored.
         if self.journal.from.is_none() {
-            let log = Log::create(&self.journal.path);
+            let log = Log::create(&self.journal.path, self.journal.is_asked);
             self.log = Some(self.written(log)?);
         }
         self.note(&Record::Initialize { start })
@@ -278,8 +287,6 @@ impl Subsystem for Replayed {
 
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.
     fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        let place = self.log.as_mut().map_or(Ok((0, 0)), Log::sync);
-        let place = self.written(place)?;
         // What the FMU keeps in its memory for this snapshot is to be used again.
         let mut kept = Snapshot::new(snapshot.horizon);
         let before = snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32));
@@ -297,6 +304,13 @@ impl Subsystem for Replayed {
             }
             is_kept
         };
+        let place = match &mut self.log {
+            None => Ok((0, 0)),
+            // The log is read again only if the FMU does not come back by itself.
+            Some(log) if is_kept => Ok(log.place()),
+            Some(log) => log.sync(),
+        };
+        let place = self.written(place)?;
         snapshot.bytes.clear();
         snapshot.bytes.extend_from_slice(TICKET);
         for word in [place.0, place.1, self.steps, is_kept.into()] {

@@ -273,6 +273,7 @@ impl Log {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(Error::File(Box::new(Io::InUse { path })));
         }
+        remove_left_behind(folder);
         let mut log = Log { file, path: path.clone(), buffer: String::new(), rows: Vec::new() };
         match read(folder)? {
             None => {
@@ -333,6 +334,16 @@ impl Drop for Log {
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
+}
+
+/// Removes what a process was writing when it was killed. Whoever calls this holds the log.
+fn remove_left_behind(folder: &Path) {
+    let below =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let own = [LOG, "runs.csv", "runs.parquet", "index.html"].map(|name| folder.join(format!("{name}.tmp")));
+    let analyses = below(&folder.join("analysis")).flat_map(|analysis| below(&analysis).collect::<Vec<_>>());
+    let is_temporary = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tmp");
+    own.into_iter().chain(analyses.filter(is_temporary)).for_each(|path| _ = fs::remove_file(path));
 }
 
 fn first_line(header: &Header) -> String {

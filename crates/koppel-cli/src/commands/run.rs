@@ -104,6 +104,8 @@ fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     execution::check(&plan, &files_read(&session.spec), options)?;
     if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
         session.fmus.journals = Some(Journals::beside(&plan.checkpoint));
+    } else if plan.out.is_some() {
+        session.fmus.journals = Some(Journals::in_case_of(&plan.checkpoint));
     }
     let log = Log::new(options.log);
     session.fmus.log = Some(log.sink());

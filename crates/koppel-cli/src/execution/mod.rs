@@ -142,6 +142,10 @@ impl<'a> Execution<'a> {
             let (rows, numbers) = (run.steps() / spec.run.record_every, run.columns().len() + 1);
             let warning = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
             warning.iter().for_each(|text| note("warning", text));
+            if !options.realtime {
+                let long = size::long_run(run.steps(), run.step_size(), run.graph().len());
+                long.iter().for_each(|text| note("warning", text));
+            }
         }
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
@@ -226,8 +230,10 @@ impl<'a> Execution<'a> {
             self.session.fmus.not_to_be_saved(&self.session.spec)
         };
         let lacking = lacking.into_iter().map(str::to_owned).collect();
+        let are_logged = self.session.fmus.journals.is_some();
         let rows = self.recording.share();
-        let mut watch = Watch::new(&self.prepared.run, self.options, checkpoints, rows, log, lacking);
+        let mut watch =
+            Watch::new(&self.prepared.run, self.options, checkpoints, rows, log, (lacking, are_logged));
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
@@ -301,7 +307,7 @@ impl<'a> Execution<'a> {
 fn no_checkpoint(error: &str) -> Remark {
     Remark::new(
         format!("no checkpoint: {error}"),
-        "with --checkpoint or --checkpoint-every, koppel logs the inputs of such an FMU, and the run can be continued",
+        "with --checkpoint or --checkpoint-every, koppel tries before the run what FMUs can save, and logs the inputs of all others",
     )
 }
 

@@ -1,5 +1,6 @@
 //! Keeping pace with the clock.
 
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub(super) struct Pace {
     told: u64,
     last: Instant,
     quiet: Duration,
+    /// The thread that was made punctual.
+    punctual: Option<ThreadId>,
 }
 
 /// How soon late steps are told of for the first time.
@@ -44,7 +47,18 @@ impl Pace {
         let overruns = Overruns { speed, ..Overruns::default() };
         let begin = Instant::now();
         let waited = Duration::ZERO;
-        Pace { begin, start, speed, overruns, waited, steps: 0, told: 0, last: begin, quiet: FIRST }
+        Pace {
+            begin,
+            start,
+            speed,
+            overruns,
+            waited,
+            steps: 0,
+            told: 0,
+            last: begin,
+            quiet: FIRST,
+            punctual: None,
+        }
     }
 
     /// Waits until the clock shows the simulated time; notes when it is too late for that.
@@ -58,6 +72,10 @@ impl Pace {
             self.overruns.latest = self.overruns.latest.max(late);
         }
         let arrived = Instant::now();
+        let thread = std::thread::current().id();
+        if self.punctual.replace(thread) != Some(thread) {
+            koppel_fmi::be_punctual();
+        }
         while !interrupt::is_asked() {
             let rest = due.saturating_sub(self.begin.elapsed());
             if rest.is_zero() {

@@ -1,10 +1,11 @@
-//! Results that are larger than anybody means: reported before the disk or the memory is full.
+//! Results that are larger than anybody means, and runs that take longer: reported before the disk, the memory or the day is full.
 
 use koppel::diagnostic::Remark;
 use std::path::Path;
+use std::time::Duration;
 
 use super::nearby;
-use crate::output::bytes;
+use crate::output::{bytes, duration};
 
 /// Bytes of a file from which on it is reported.
 const LARGE_FILE: u64 = 10_000_000_000;
@@ -35,9 +36,39 @@ pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report:
     (has_report && size > LARGE_PAGE).then(|| remark("the report keeps in memory".into(), size))
 }
 
+/// Time in s that one subsystem takes for one step at the very least.
+const LEAST: f64 = 20e-9;
+/// A run that takes longer than this at the very least is reported, in s.
+const LONG: f64 = 60.0;
+
+/// What is to be said of a run of so many steps.
+pub(super) fn long_run(steps: u64, step: f64, subsystems: usize) -> Option<Remark> {
+    let least = steps as f64 * subsystems as f64 * LEAST;
+    (least > LONG).then(|| {
+        let least = duration(Duration::from_secs_f64(least));
+        Remark::new(
+            format!("this run has {steps} macro steps of {step} s: it takes {least} at the very least"),
+            "choose a longer step with --step, or an earlier end with --stop; Ctrl-C ends the run and keeps its rows",
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_take_very_long_are_told() {
+        assert_eq!(long_run(100_000_000, 1e-6, 7), None);
+        let remark = long_run(10_000_000_000, 1e-9, 2).unwrap();
+        assert!(
+            remark
+                .text
+                .starts_with("this run has 10000000000 macro steps of 0.000000001 s: it takes 6.67 min"),
+            "{remark}"
+        );
+        assert!(long_run(u64::MAX, 1e-12, 100).is_some());
+    }
 
     #[test]
     fn only_what_is_large_is_told() {

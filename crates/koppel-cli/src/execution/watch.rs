@@ -28,11 +28,15 @@ const MOST_STEPS: u64 = 64;
 const LONG: Duration = Duration::from_secs(10);
 
 /// What to expect of Ctrl-C.
-fn once_interrupted(names: &[String]) -> Remark {
+fn once_interrupted(names: &[String], are_logged: bool) -> Remark {
     let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
     Remark::new(
         format!("`{}`{more} cannot save its state: if interrupted, this run cannot be continued", names[0]),
-        "with --checkpoint-every or --checkpoint, koppel logs the inputs of such an FMU, and it can",
+        if are_logged {
+            "koppel logs the inputs of other FMUs, but not the messages that this one exchanges"
+        } else {
+            "with --out, --checkpoint or --checkpoint-every, koppel logs the inputs of such an FMU, and it can"
+        },
     )
 }
 
@@ -55,6 +59,8 @@ pub(super) struct Watch {
     long: Instant,
     /// FMUs that make it impossible to continue the run, until that was said.
     cannot_continue: Vec<String>,
+    /// Inputs of FMUs are logged.
+    are_logged: bool,
 }
 
 impl Watch {
@@ -64,12 +70,12 @@ impl Watch {
         checkpoints: Checkpoints,
         rows: Shared,
         log: Log,
-        cannot_continue: Vec<String>,
+        (cannot_continue, are_logged): (Vec<String>, bool),
     ) -> Self {
-        // How long a run in real time takes is known.
+        // How long a run in real time takes is known; one that writes results is worth a word.
         let rest = run.steps().saturating_sub(run.index()) as f64 * run.largest_step();
         let is_long = options.realtime && rest / options.speed > LONG.as_secs_f64();
-        let long = if is_long { Duration::ZERO } else { LONG };
+        let long = if is_long || are_logged { Duration::ZERO } else { LONG };
         Watch {
             progress: Progress::new(run, options.quiet),
             pace: options.realtime.then(|| Pace::new(run.time(), options.speed)),
@@ -83,6 +89,7 @@ impl Watch {
             surroundings: Surroundings::now(),
             long: Instant::now() + long,
             cannot_continue,
+            are_logged,
         }
     }
 
@@ -138,7 +145,7 @@ impl Watch {
         }
         if !self.cannot_continue.is_empty() && Instant::now() >= self.long {
             let names = std::mem::take(&mut self.cannot_continue);
-            self.aside(|| note("note", once_interrupted(&names)));
+            self.aside(|| note("note", once_interrupted(&names, self.are_logged)));
         }
         if self.checkpoints.is_time_up() {
             self.checkpoint_now(run)?;

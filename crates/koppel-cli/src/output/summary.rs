@@ -207,7 +207,10 @@ impl Summary {
             report: None,
             saved_models: None,
             checkpoint: outcome.checkpoint.clone(),
-            input_logs: session.fmus.input_logs(&session.spec).iter().map(|path| shown(path)).collect(),
+            input_logs: match &outcome.checkpoint {
+                Some(_) => session.fmus.input_logs(&session.spec).iter().map(|path| shown(path)).collect(),
+                None => Vec::new(),
+            },
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
             words: settings::facts(session, &settings),
@@ -307,6 +310,9 @@ impl Summary {
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n", self.title);
         for (name, value) in self.facts() {
+            // The error itself is told on standard error.
+            let value =
+                if name == "ended" && self.error.is_some() { "with an error" } else { value.as_str() };
             let _ = writeln!(text, "  {name:17} {value}");
         }
         for Titled { grid, note, .. } in self.tables() {

@@ -15,7 +15,7 @@ use koppel_io::results::{ResultWriter, Table, read_table};
 use koppel_study::LostRuns;
 
 use super::SUPERVISED;
-use super::request::{Answer, Done, Request};
+use super::request::{Answer, Done, Request, TEXT};
 use crate::execution::{interrupt, nearby};
 use crate::exit::Exit;
 use crate::failure::{Failure, note};
@@ -92,6 +92,7 @@ fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
                     supervisor.wait();
                 }
             }
+            Event::Note(TEXT, text) => keeper.say(String::from_utf8_lossy(&text).into_owned()),
             Event::Note(run, moment) if moment == b"begin" => _ = keeper.under_way.insert(run),
             Event::Note(run, _) => keeper.has_made_runs |= keeper.under_way.remove(&run),
             Event::Nothing => {}
@@ -156,6 +157,14 @@ impl Keeper {
         self.trouble.is_none()
     }
 
+    /// Prints a text. A process that goes on with the work of another has the same to say at its start.
+    fn say(&mut self, text: String) {
+        if self.casualties == LostRuns::default() || !self.said.contains(&text) {
+            crate::failure::say(&text);
+            self.said.insert(text);
+        }
+    }
+
     fn answer(&mut self, request: &[u8]) -> Answer {
         let words = |text: String| vec![Diagnosis::words(text, None)];
         let request = serde_json::from_slice(request)
@@ -206,12 +215,6 @@ impl Keeper {
                 self.promised = None;
             }
             Request::Print(text) => output::print(&text)?,
-            // A process that goes on with the work of another has the same to say at its start.
-            Request::Say(text) if self.casualties != LostRuns::default() && self.said.contains(&text) => {}
-            Request::Say(text) => {
-                crate::failure::say(&text);
-                self.said.insert(text);
-            }
             Request::Leave(code) => self.code = Some(code),
         }
         Ok(done)

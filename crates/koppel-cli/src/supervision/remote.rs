@@ -11,6 +11,8 @@ use koppel_study::{LostRuns, Moment};
 #[cfg(target_os = "linux")]
 use koppel_fmi::supervise::supervised;
 
+#[cfg(target_os = "linux")]
+use super::request::TEXT;
 use super::request::{Answer, Done, Request};
 use crate::exit::Exit;
 use crate::output::Sketch;
@@ -108,9 +110,15 @@ pub(crate) fn print(text: &str) -> Option<Result<()>> {
     ask(&Request::Print(text.to_owned())).map(|done| done.map(|_| ()))
 }
 
-/// Has the supervisor print a text on standard error; `false` without one.
+/// Has the supervisor print a text on standard error, without waiting for that; `false` without one.
+#[cfg(target_os = "linux")]
 pub(crate) fn say(text: &str) -> bool {
-    ask(&Request::Say(text.to_owned())).is_some()
+    supervised().map(|supervised| supervised.note(TEXT, text.as_bytes())).is_some()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn say(_: &str) -> bool {
+    false
 }
 
 /// All is done.

@@ -30,11 +30,12 @@ pub(super) enum Request {
     RunIsOver,
     /// Text for standard output.
     Print(String),
-    /// Text for standard error.
-    Say(String),
     /// All is done; the exit code.
     Leave(u8),
 }
+
+/// The number of notes that are text for standard error: nobody waits for it to be written. Other numbers are runs of a study.
+pub(super) const TEXT: u64 = u64::MAX;
 
 /// What a request came to.
 pub(super) type Answer = Result<Done, Vec<Diagnosis>>;

@@ -191,6 +191,7 @@ fn a_bad_fmu_ends_its_own_process_only() {
             "with --checkpoint-every, a run can continue",
         ]);
         assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
+        assert!(said.out.contains("with an error\n"), "told once, on standard error: {}", said.out);
         assert_eq!(folder.column("r.csv", "time").len(), 51);
         assert_eq!(temporary(&folder), 0);
     }

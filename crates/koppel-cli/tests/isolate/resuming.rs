@@ -2,6 +2,7 @@
 
 use super::{command, folder, pack, plain, run, wait_until};
 use crate::common::{Said, signal};
+use std::process::Stdio;
 use std::time::Duration;
 
 #[test]
@@ -89,19 +90,45 @@ fn a_log_of_inputs_that_does_not_fit_is_refused() {
     assert_eq!(run(&folder, &resume).code, Some(0));
 }
 
+/// Results are written, so inputs are logged: in memory, until Ctrl-C needs a file.
+#[test]
+fn ctrl_c_can_be_continued_although_nobody_asked_for_checkpoints() {
+    let folder = folder("", "parameters = { c = 40.0 }");
+    pack(&folder, "mass.fmu", plain);
+    let logs = ["r.csv.checkpoint.0-body.inputs", "r.csv.checkpoint.1-other.inputs"];
+    assert_eq!(run(&folder, &["run", "system.toml", "-q", "--out", "r.csv"]).code, Some(0));
+    let whole = folder.read("r.csv");
+    assert!(logs.iter().all(|log| !folder.has(log)) && !folder.has("r.csv.checkpoint"));
+    for option in ["--no-certificate", "--isolate"] {
+        let realtime = ["run", "system.toml", "--realtime", "--speed", "0.1", "--out", "r.csv", option];
+        let child = command(&folder, &realtime).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("rows are written", || folder.has("r.csv.part"));
+        signal(&child, "INT");
+        let said = Said::new(child.wait_with_output().unwrap());
+        assert_eq!(said.code, Some(130), "{}", said.err);
+        said.errs_with(&["continue with `koppel resume r.csv.checkpoint`"]);
+        assert!(!said.err.contains("cannot be continued"), "{}", said.err);
+        assert!(logs.iter().all(|log| folder.has(log)));
+        let said = run(&folder, &["resume", "r.csv.checkpoint", "-q"]);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert!(folder.read("r.csv") == whole);
+    }
+}
+
 #[test]
 fn ctrl_c_without_a_log_says_so() {
     let folder = folder("", "");
     pack(&folder, "mass.fmu", plain);
-    let child = command(&folder, &["run", "system.toml", "--realtime", "--speed", "0.1", "--out", "r.csv"])
-        .spawn()
+    let realtime = ["run", "system.toml", "--realtime", "--speed", "0.01"];
+    let mut child = command(&folder, &realtime).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stderr.as_mut().unwrap()), &mut first)
         .unwrap();
-    wait_until("rows are written", || folder.has("r.csv.part"));
+    assert!(first.contains("if interrupted, this run cannot be continued"), "{first}");
     signal(&child, "INT");
     let said = Said::new(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.err);
     said.errs_with(&["warning: no checkpoint", "canGetAndSetFMUState", "--checkpoint-every"]);
-    assert!(folder.has("r.csv"));
 }
 
 #[test]

@@ -242,6 +242,24 @@ mod tests {
         assert_eq!(folders(parent.path()), 0);
     }
 
+    /// File systems without programs, by the system's own list.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn no_library_is_loaded_from_where_none_can_be() {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let is_closed = |fields: &Vec<&str>| fields[3].split(',').any(|option| option == "noexec");
+        let closed: Vec<_> = fields.filter(is_closed).map(|fields| fields[1].to_owned()).collect();
+        let last = |place: &&String| fs::metadata(place).is_ok() && place.starts_with("/proc");
+        for place in closed.iter().filter(last) {
+            assert!(!allows_libraries(Path::new(place)), "{place}");
+        }
+        assert!(allows_libraries(
+            &std::env::current_exe().unwrap().parent().unwrap().canonicalize().unwrap()
+        ));
+        assert!(!allows_libraries(Path::new("/nowhere")));
+    }
+
     #[test]
     fn a_panic_leaves_nothing_behind() {
         let parent = tempfile::tempdir().unwrap();

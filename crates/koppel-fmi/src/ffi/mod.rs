@@ -32,7 +32,7 @@ pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
 pub(crate) use plain::StepCall;
 pub(crate) use stepping::{Moment, StepInfo};
-pub use surroundings::{Surroundings, keep_signal_handlers};
+pub use surroundings::{Surroundings, be_punctual, keep_signal_handlers};
 pub(crate) use trace::announce;
 #[cfg(target_os = "linux")]
 pub(crate) use trace::{Calls, announce_instances_to, call_name, note_calls_in};

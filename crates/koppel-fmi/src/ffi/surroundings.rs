@@ -53,6 +53,13 @@ pub fn keep_signal_handlers() {
     }
 }
 
+/// Makes this thread wake up on time, as far as its user may ask for that: sleeps are not lengthened to save power, and the thread comes before all without
+/// a priority of real time. What it starts does not inherit that.
+pub fn be_punctual() {
+    #[cfg(target_os = "linux")]
+    linux::be_punctual();
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use rustix::fs::Mode;
@@ -60,6 +67,15 @@ mod linux {
 
     const SIGNALS: [(c_int, &str); 2] =
         [(libc::SIGINT, "the handler of SIGINT"), (libc::SIGTERM, "the handler of SIGTERM")];
+
+    pub(super) fn be_punctual() {
+        // SAFETY: the kernel reads numbers; it may refuse, and nothing is lost.
+        unsafe {
+            libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64);
+            let lowest = libc::sched_param { sched_priority: 1 };
+            libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const lowest);
+        }
+    }
 
     #[derive(Debug)]
     pub(super) struct Shared {

@@ -77,6 +77,11 @@ pub(crate) trait Body: Send {
     /// Moves from `time` over `size` under these inputs, or tells how far it came and why the simulation is to end there.
     fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>>;
 
+    /// True if a step is to begin with outputs that follow the inputs given for it.
+    fn follows_before_steps(&self) -> bool {
+        true
+    }
+
     /// Takes over the time of an importer that solves the equations.
     fn set_time(&mut self, _time: f64) {}
 

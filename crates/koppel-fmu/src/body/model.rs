@@ -20,6 +20,7 @@ pub(crate) struct ModelBody {
     coefficients: Vec<f64>,
     samples: Samples,
     is_fresh: bool,
+    has_events: bool,
     /// When its next instant is due; asked for while an importer solves the equations.
     due: Option<f64>,
     linear: Option<StateSpace>,
@@ -30,7 +31,7 @@ impl ModelBody {
     pub(crate) fn new(ode: Box<dyn Ode>, solver: &SolverConfig) -> Result<ModelBody> {
         let interface = Interface::of_model(ode.as_ref());
         let (inputs, outputs) = (ode.ports().inputs.len(), ode.ports().outputs.len());
-        let linear = ode.linear();
+        let (linear, has_events) = (ode.linear(), ode.events().is_some());
         Ok(ModelBody {
             interface,
             model: OdeModel::new(ode, solver)?,
@@ -40,6 +41,7 @@ impl ModelBody {
             coefficients: Vec::new(),
             samples: Samples::new(Request::Nothing, outputs),
             is_fresh: true,
+            has_events,
             due: None,
             linear,
             slopes: StateSpace::default(),
@@ -144,6 +146,10 @@ impl Body for ModelBody {
         self.time = time + size;
         self.u.iter_mut().zip(inputs).for_each(|(u, input)| *u = input.value(size));
         Ok(None)
+    }
+
+    fn follows_before_steps(&self) -> bool {
+        self.has_events
     }
 
     fn set_time(&mut self, time: f64) {

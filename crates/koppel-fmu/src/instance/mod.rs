@@ -290,7 +290,9 @@ impl Instance {
             self.forget_past();
         }
         self.forget_dropped();
-        let ended = match self.settle().and_then(|()| self.body.step(time, size, &self.inputs)) {
+        let is_ready = !self.needs_start && !self.body.follows_before_steps();
+        let settled = if is_ready { Ok(()) } else { self.settle() };
+        let ended = match settled.and_then(|()| self.body.step(time, size, &self.inputs)) {
             Ok(ended) => ended,
             Err(error) => {
                 self.phase = Phase::Failed;
@@ -299,6 +301,7 @@ impl Instance {
         };
         let done = ended.as_ref().map_or(size, |Ended { done, .. }| *done);
         self.time = time + done;
+        self.needs_outputs = false;
         self.inputs.hold_at(done);
         Ok(ended.map(|ended| {
             self.phase = Phase::Ended;

@@ -202,3 +202,63 @@ fn logging_hides_nothing_of_a_model() {
     assert!(logged.state_rates(&inputs, &mut rates).unwrap());
     assert!(rates.iter().all(|rate| rate.is_finite()), "{rates:?}");
 }
+
+/// A log nobody asked for is in memory, then in a file without a name; a checkpoint names it.
+#[test]
+fn a_log_just_in_case_is_no_file_before_a_checkpoint_needs_it() {
+    for steps in [40, 2000] {
+        let folder = tempfile::tempdir().unwrap();
+        let files = || std::fs::read_dir(folder.path()).unwrap().count();
+        let checkpoint = folder.path().join("c");
+        let mut one = make(&Journals::in_case_of(&checkpoint), 0.0);
+        one.initialize(0.0).unwrap();
+        drive(&mut one, 0, steps);
+        assert_eq!(files(), 0);
+        let mut snapshot = Snapshot::new(Horizon::Elsewhere);
+        one.save(&mut snapshot).unwrap();
+        assert_eq!(files(), 1);
+        let mut wanted = drive(&mut one, steps, steps + 10);
+        let mut later = Snapshot::new(Horizon::Elsewhere);
+        one.save(&mut later).unwrap();
+        wanted.extend(drive(&mut one, steps + 10, steps + 20));
+        for (snapshot, from, skipped) in [(&snapshot, steps, 0), (&later, steps + 10, wanted.len() / 2)] {
+            let mut two = make(&Journals::beside(&checkpoint).continuing(&checkpoint), 0.0);
+            two.initialize(0.0).unwrap();
+            let kept = std::fs::read(folder.path().join("c.0-body.inputs")).unwrap();
+            two.restore(snapshot).unwrap();
+            assert_eq!(drive(&mut two, from, steps + 20), wanted[skipped..]);
+            drop(two);
+            std::fs::write(folder.path().join("c.0-body.inputs"), kept).unwrap();
+        }
+    }
+}
+
+/// Steps taken back are no part of a log, in memory or in its file.
+#[test]
+fn rolling_back_shortens_the_log() {
+    for steps in [40, 2000] {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = folder.path().join("c");
+        let model = || {
+            let ode = models::build("mass", &BTreeMap::new()).unwrap();
+            Box::new(OdeModel::new(ode, &Default::default()).unwrap())
+        };
+        let mut one = Replayed::new(model(), "mass", Journals::in_case_of(&checkpoint).of(0, "mass"));
+        one.initialize(0.0).unwrap();
+        drive(&mut one, 0, steps);
+        let mut back = Snapshot::new(Horizon::Run);
+        one.save(&mut back).unwrap();
+        drive(&mut one, steps, 2 * steps);
+        one.restore(&back).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        drive(&mut one, steps, steps + 10);
+        let mut snapshot = Snapshot::new(Horizon::Elsewhere);
+        one.save(&mut snapshot).unwrap();
+        let wanted = drive(&mut one, steps + 10, steps + 20);
+        let again = Journals::beside(&checkpoint).continuing(&checkpoint);
+        let mut two = Replayed::new(model(), "mass", again.of(0, "mass"));
+        two.initialize(0.0).unwrap();
+        two.restore(&snapshot).unwrap();
+        assert_eq!(drive(&mut two, steps + 10, steps + 20), wanted);
+    }
+}

@@ -110,3 +110,18 @@ fn a_full_disk_is_told() {
     let error = render(&log.sync().unwrap_err());
     assert!(error.contains("is full"), "{error}");
 }
+
+#[test]
+fn what_a_killed_process_was_writing_is_removed_and_nothing_else() {
+    let (folder, _) = written(0..2);
+    let analysis = folder.path().join("analysis/peak");
+    fs::create_dir_all(&analysis).unwrap();
+    let [left, kept] = [
+        ["runs.parquet.tmp", "index.html.tmp", "analysis/peak/effects.svg.tmp"],
+        ["runs.csv", "own.tmp", "analysis/peak/effects.svg"],
+    ]
+    .map(|names| names.map(|name| folder.path().join(name)));
+    left.iter().chain(&kept).for_each(|path| fs::write(path, "x").unwrap());
+    drop(Log::open(folder.path(), &header()).unwrap());
+    assert!(left.iter().all(|path| !path.exists()) && kept.iter().all(|path| path.exists()));
+}

@@ -113,6 +113,8 @@ pub struct OdeModel {
     pub(super) inputs_inside: Vec<f64>,
     /// States after a program has acted.
     pub(super) next: Vec<f64>,
+    /// It has events, or a program inside.
+    acts: bool,
     /// What its events need, if it has any.
     pub(super) drive: Option<Box<Drive>>,
     /// It can tell why a value is not finite.
@@ -154,6 +156,7 @@ impl OdeModel {
         };
         let drive = ode.events().map(|events| Box::new(Drive::new(events, x.len())));
         let (explains, inputs_inside) = (ode.slopes().is_some(), u.clone());
+        let acts = drive.is_some() || ode.period().is_some();
         Ok(OdeModel {
             ode,
             method,
@@ -163,6 +166,7 @@ impl OdeModel {
             u,
             inputs_inside,
             next,
+            acts,
             drive,
             explains,
             linearization,
@@ -181,7 +185,13 @@ impl OdeModel {
 
     /// Integrates one part of the step and samples the outputs on the way, from one act of the program inside to the next if
     /// there is one.
+    #[inline]
     fn integrate(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        if self.acts { self.flow_between_acts(part, samples) } else { self.flow(part, samples) }
+    }
+
+    #[inline(never)]
+    fn flow_between_acts(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         if self.drive.is_some() {
             return self.flow_between_events(part, samples);
         }
@@ -394,6 +404,7 @@ impl Subsystem for OdeModel {
         match variable.kind {
             VariableKind::Parameter => {
                 self.ode.set_parameter(variable.index, value)?;
+                self.acts = self.drive.is_some() || self.ode.period().is_some();
                 self.linearization = Linearization::new(self.ode.as_ref());
                 self.capabilities.is_linear = self.linearization.is_exact();
                 if let (Method::Exact(exact), Some(matrices)) = (&mut self.method, self.ode.linear()) {

@@ -75,7 +75,7 @@ impl Door {
         self.heard.has_news.store(false, Ordering::Relaxed);
         let known = texts.known.len();
         let told = std::mem::replace(&mut texts.told, known);
-        texts.known[told..].iter().filter(|text| *text != UNIX_SOCKETS).cloned().collect()
+        texts.known[told..].iter().filter(|text| !is_usual(text)).cloned().collect()
     }
 
     /// All that was refused so far.
@@ -93,7 +93,7 @@ impl Heard {
     fn add(&self, text: String) {
         let mut texts = self.lock();
         if texts.known.len() < SHOWN && !texts.known.contains(&text) {
-            self.has_news.fetch_or(text != UNIX_SOCKETS, Ordering::Relaxed);
+            self.has_news.fetch_or(!is_usual(&text), Ordering::Relaxed);
             texts.known.push(text);
         }
     }
@@ -146,14 +146,22 @@ fn text(rule: &Rule, call: &libc::seccomp_notif, knowledge: &Knowledge) -> Optio
         let path = path.display();
         return Some(format!("the sandbox does not let it write `{path}`: write = [\"{folder}\"] allows it"));
     }
-    Some(match (rule.name, call.data.args[0] as i32) {
-        ("socket", libc::AF_UNIX) => UNIX_SOCKETS.into(),
-        ("socket", _) => "the sandbox keeps it from the network: network = true allows it".into(),
-        (name, _) => format!("the sandbox refuses the system call {name}: sandbox = false lifts all limits"),
+    let [family, kind] = [0, 1].map(|argument| call.data.args[argument] as i32);
+    Some(match (rule.name, family, kind & 0xf) {
+        ("socket", libc::AF_UNIX, _) => UNIX_SOCKETS.into(),
+        ("socket", libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => DATAGRAMS.into(),
+        ("socket", ..) => "the sandbox keeps it from the network: network = true allows it".into(),
+        (name, ..) => format!("the sandbox refuses the system call {name}: sandbox = false lifts all limits"),
     })
 }
 
-/// Many libraries try, and do without: told only of FMUs that fail.
+/// What many libraries try and do without, such as `libuuid` of Python, which asks a datagram socket for the addresses of this machine: told only of FMUs that
+/// fail.
+fn is_usual(text: &str) -> bool {
+    [UNIX_SOCKETS, DATAGRAMS].contains(&text)
+}
+
+const DATAGRAMS: &str = "the sandbox keeps it from datagrams of the network: network = true allows them";
 const UNIX_SOCKETS: &str = "the sandbox keeps it from Unix sockets, which lead to programs outside of it: sandbox = false lifts all limits";
 
 /// The file of a call that Landlock refuses.
