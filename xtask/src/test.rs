@@ -2,7 +2,7 @@
 
 use crate::command::{Result, cargo, is_installed, must, program, root};
 use crate::stages::Stages;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run() -> Result<()> {
     let mut stages = Stages::default();
@@ -12,7 +12,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn all(stages: &mut Stages) -> Result<()> {
-    stages.run("chromium", |_| install_chromium())?;
+    stages.run("packages", |_| install_packages())?;
     // The toolchain's extra components are not on every machine; the tests themselves are.
     if is_installed("cargo-fmt") {
         stages.run("format", |_| must(&mut cargo(&["fmt", "--all", "--check"])))?;
@@ -33,6 +33,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     // What a test needs is there by now: with KOPPEL_TEST_ALL none is skipped.
     let mut test = cargo(&test);
     test.env("KOPPEL_TEST_FMUS", &fmus).env("KOPPEL_TEST_ALL", "1");
+    test.env("KOPPEL_WINEPREFIX", root().join("target/wine"));
     let tests = stages.run("tests", |stages| stages.tests(&mut test));
     let documents = ["test", "--workspace", "--no-fail-fast", "--doc"];
     let documents = stages.run("examples in documents", |_| must(&mut cargo(&documents)));
@@ -46,10 +47,21 @@ pub(crate) fn foreign_fmus() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The report page is opened in a real browser.
-fn install_chromium() -> Result<()> {
-    let known = ["chromium", "chromium-browser", "google-chrome"];
-    if std::env::var_os("KOPPEL_CHROMIUM").is_some() || known.iter().any(|name| is_installed(name)) {
+/// A browser opens the report page; Wine and a compiler for Windows make and run Windows FMUs.
+fn install_packages() -> Result<()> {
+    let has = |known: &[&str]| known.iter().any(|name| is_installed(name));
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    let mut missing = Vec::new();
+    if !is_set("KOPPEL_CHROMIUM") && !has(&["chromium", "chromium-browser", "google-chrome"]) {
+        missing.push("chromium");
+    }
+    if !is_set("KOPPEL_WINE") && !has(&["wine64", "wine"]) && !Path::new("/usr/lib/wine/wine64").exists() {
+        missing.push("wine64");
+    }
+    if !has(&["x86_64-w64-mingw32-gcc"]) {
+        missing.push("gcc-mingw-w64-x86-64");
+    }
+    if missing.is_empty() {
         return Ok(());
     }
     let apt = |arguments: &[&str]| {
@@ -62,5 +74,5 @@ fn install_chromium() -> Result<()> {
         must(&mut command)
     };
     apt(&["update", "--quiet"])?;
-    apt(&["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])
+    apt(&[&["install", "--yes", "--quiet", "--no-install-recommends"], &missing[..]].concat())
 }

@@ -52,7 +52,7 @@ fn after_help() -> String {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs a system file, or a system structure (SSP).
+    /// Runs a system file, a system structure (SSP), or one FMU.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Analyses a system without running it: stable steps, predicted error, feed-through, loops, zero-stability.
@@ -88,6 +88,12 @@ pub(crate) enum Command {
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
+    /// Shows which FMUs this machine can run, and what to install for the others.
+    Doctor {
+        /// Prints one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
     /// Writes a completion script for a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -130,6 +136,7 @@ impl Command {
             Command::Study(arguments) => arguments.json,
             Command::Hinf(arguments) => arguments.json,
             Command::Models(arguments) => arguments.json,
+            Command::Doctor { json } => *json,
             _ => false,
         }
     }
@@ -146,7 +153,8 @@ Examples:
   koppel run system.toml --dry-run                           check everything, run nothing
   koppel run system.toml --out r.parquet --checkpoint-every 60s
   koppel run system.toml --realtime --speed 2                twice as fast as the clock
-  koppel run vehicle.ssp --step 1e-3 --out r.csv             a system structure with its FMUs";
+  koppel run vehicle.ssp --step 1e-3 --out r.csv             a system structure with its FMUs
+  koppel run engine.fmu --input u.csv --set m=2 --out r.csv  one FMU with its default experiment";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -178,8 +186,11 @@ Examples:
 /// Arguments of `koppel run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The system file (.toml), or a system structure (.ssp, .ssd).
+    /// The system file (.toml), a system structure (.ssp, .ssd), or one FMU (.fmu).
     pub(crate) file: PathBuf,
+    /// For one FMU: a table (.csv, .parquet) with the time in its first column and the inputs by their names.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
     /// Result file, .csv or .parquet; written while running, finished at the end.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -62,7 +62,7 @@ fn files_that_are_no_fmus() {
     describe("token.fmu", &MASS2.replace("guid=\"{mass}\"", "guid=\"{other}\""));
     pack(
         &file("windows.fmu"),
-        &[("modelDescription.xml", MASS2.as_bytes()), ("binaries/win64/mass.dll", b"MZ")],
+        &[("modelDescription.xml", MASS2.as_bytes()), ("binaries/win32/mass.dll", b"MZ")],
     );
     pack(
         &file("symbol.fmu"),
@@ -80,7 +80,7 @@ fn files_that_are_no_fmus() {
         ("old.fmu", &["FMI version `1.0` is not supported; koppel reads FMI 2.0 and FMI 3.0"]),
         (
             "windows.fmu",
-            &["has no binary `mass.so` for this platform (linux64); there are: win64", "hint: ask"],
+            &["has no binary `mass.so` for this platform (linux64); there are: win32", "hint: ask"],
         ),
         (
             "symbol.fmu",

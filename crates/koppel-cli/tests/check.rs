@@ -8,7 +8,7 @@ mod prepared;
 
 use common::{Folder, SYSTEM, examples};
 use prepared::prepared;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn check(example: &str, more: &[&str]) -> Value {
     let file = examples().join(example);
@@ -163,6 +163,76 @@ fn fmus_are_judged_as_far_as_they_tell() {
         assert_eq!(found["verdict"], "untrusted", "{found:#}");
         let reason = found["reason"].as_str().unwrap();
         assert!(reason.contains("`left`") && reason.contains("probe = false"), "{reason}");
+    }
+}
+
+/// A spring that becomes softer on the way: the verdict holds at the run's own step, figures of the start do not, and none is shown.
+#[test]
+fn a_verdict_holds_where_figures_do_not() {
+    let folder = Folder::with(
+        "[run]\nstop = 10.0\nstep = 0.02\ncoupling = \"zoh\"\nschedule = \"parallel\"\n\
+         [subsystems.hard]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate x = 3\\nder(x) = u - x - x^3\\ny = x + x^3\"\n\
+         [subsystems.soft]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate z = 0\\nder(z) = u - z\\ny = z\"\n\
+         [[connections]]\nfrom = \"hard.y\"\nto = \"soft.u\"\n[[connections]]\nfrom = \"soft.y\"\nto = \"hard.u\"\ngain = -1\n",
+    );
+    let found = folder.succeed(&["check", "system.toml", "--json", "--require", "stable"]).json();
+    assert_eq!(found["verdict"], "stable", "{found:#}");
+    assert!(found["trust"]["doubt"].is_string() && found["error"].is_null(), "{found:#}");
+    assert_eq!((&found["recommended"], &found["blame"]), (&json!([]), &json!([])), "{found:#}");
+    assert!(found["limits"].as_array().unwrap().iter().all(|one| one["intervals"] == json!([])), "{found:#}");
+    let said = folder.succeed(&["check", "system.toml"]);
+    said.says(&["stable: spectral radius", "not known", "stable at 0.02 s, at all points of the run"]);
+    assert!(!said.out.contains("predicted error"), "{}", said.out);
+}
+
+/// What `run` refuses is not recommended, with the reason of `run`.
+#[test]
+fn methods_that_a_run_refuses_are_not_recommended() {
+    let run = "[run]\nstop = 0.05\nstep = 1e-3\ncoupling = \"zoh\"\nreading = \"stale\"\n";
+    let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
+                 [[connections]]\nfrom = \"left.x\"\nto = \"right.x\"\n\
+                 [[connections]]\nfrom = \"left.v\"\nto = \"right.v\"\n";
+    let folder = Folder::with(&format!(
+        "{run}[subsystems.left]\nfmu = \"plain.fmu\"\n[subsystems.right]\nmodel = \"spring-mass\"\n{wires}"
+    ));
+    let solver = "{ method = \"rk4\", step = 1e-4 }";
+    folder.succeed(&[
+        "fmu",
+        "export",
+        "--solver",
+        solver,
+        "mass",
+        "-o",
+        "plain.fmu",
+        "--plain",
+        "--set",
+        "x0=0.1",
+    ]);
+    let found = folder.succeed(&["check", "system.toml", "--json"]).json();
+    assert_eq!(found["verdict"], "stable", "{found:#}");
+    let all = |key: &str| found[key].as_array().unwrap().clone();
+    let prestep = all("limits").into_iter().find(|limit| limit["method"] == "prestep").unwrap();
+    assert_eq!(prestep["is_refused"], true, "{prestep:#}");
+    let refused = folder.run(&["run", "system.toml", "--coupling", "prestep"]);
+    let words = prestep["problem"].as_str().unwrap();
+    assert!(refused.code == Some(2) && refused.err.contains(words), "{words}: {}", refused.err);
+    // Each of those that are recommended runs.
+    for one in all("recommended") {
+        let method = one["method"].as_str().unwrap();
+        let step = one["step"].to_string();
+        folder.succeed(&[
+            "run",
+            "system.toml",
+            "-q",
+            "--confirm",
+            "off",
+            "--coupling",
+            method,
+            "--step",
+            &step,
+        ]);
     }
 }
 

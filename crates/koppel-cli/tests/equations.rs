@@ -155,7 +155,7 @@ tables = { g = { file = "g.csv" } }
     for (what, place) in [
         ("parameter `kk` is used by no equation", "system.toml:10:16"),
         ("unknown name `speed`", "system.toml:17:22"),
-        ("m.s-1 and kg do not fit together", "system.toml:18:9"),
+        ("m/s and kg do not fit together", "system.toml:18:9"),
         ("map `f`: `x` does not grow", "system.toml:23:12"),
         ("parameter `kq` is used by no equation", "system.toml:26:16"),
     ] {
@@ -268,4 +268,17 @@ to = "ball.wind"
     assert!(said.err.contains("did you mean `ball`?"), "{}", said.err);
     let said = folder.run(&["fmu", "export", "sum", "--without", "co-simulation"]);
     assert!(said.err.contains("nothing is left"), "{}", said.err);
+}
+
+/// At the kink of `clamp` the derivative of either side is right.
+#[test]
+fn derivatives_at_a_kink_are_no_lie() {
+    let folder = Folder::with(
+        "[run]\nstop = 1.0\nstep = 0.1\n[subsystems.valve]\nmodel = \"equations\"\n\
+         equations = \"input u\\noutput y\\nstate x = 0\\nder(x) = -clamp(x, 0, 1)\\ny = x + u\"\n",
+    );
+    let export = ["fmu", "export", "system.toml", "--subsystem", "valve", "-o", "valve.fmu"];
+    folder.succeed(&[&export[..], &["--without", "co-simulation"]].concat());
+    let said = folder.succeed(&["fmu", "check", "valve.fmu"]);
+    assert!(!said.out.contains("differences give") && said.out.contains("entries agree"), "{}", said.out);
 }

@@ -37,7 +37,7 @@ fn the_front_is_told_as_table_json_and_picture() {
     );
     let found = tune(&folder, &QUICK);
     let front = found["front"].as_array().unwrap();
-    assert!(front.len() > 3 && found["judged"].as_u64().unwrap() <= 150, "{found:#}");
+    assert!(front.len() > 3 && found["evaluated"].as_u64().unwrap() <= 150, "{found:#}");
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
     assert!(front.is_sorted_by_key(|row| number(row, "calls")), "{found:#}");
     assert!(front.iter().all(|row| number(row, "spectral_radius") < 1.0 && number(row, "error") <= 1.0));
@@ -84,13 +84,13 @@ fn applied_settings_have_the_figures_of_their_row() {
 fn what_is_kept_stays() {
     let (folder, _) = copied("two-mass.toml");
     let found = tune(&folder, &["--keep", "step,connections,schedule", "--methods", "zoh,relaxed"]);
-    assert_eq!((&found["is_complete"], &found["judged"]), (&true.into(), &100.into()), "{found:#}");
+    assert_eq!((&found["is_complete"], &found["evaluated"]), (&true.into(), &100.into()), "{found:#}");
     for row in found["front"].as_array().unwrap() {
         assert_eq!((&row["step"], &row["schedule"]), (&0.2.into(), &"parallel".into()), "{row:#}");
         assert!(row["coupling"]["connections"].is_null(), "{row:#}");
     }
     let found = tune(&folder, &["--keep", "method", "--steps", "0.1:1"]);
-    assert_eq!((&found["is_complete"], &found["judged"]), (&true.into(), &123.into()), "{found:#}");
+    assert_eq!((&found["is_complete"], &found["evaluated"]), (&true.into(), &123.into()), "{found:#}");
     assert!(
         found["front"].as_array().unwrap().iter().all(|row| row["coupling"]["method"] == "zoh"),
         "{found:#}"

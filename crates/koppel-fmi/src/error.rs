@@ -30,6 +30,9 @@ pub enum Error {
     #[error("`{}` has no binary `{file}` for this platform ({wanted}); {}", .path.display(), platforms(.present))]
     NoBinary { path: PathBuf, file: String, wanted: String, present: Vec<String> },
 
+    #[error("`{}` has a library for Windows, but none for Linux: {trouble}", .path.display())]
+    NoWine { path: PathBuf, trouble: crate::wine::Trouble },
+
     #[error("`{}` is no co-simulation FMU", .path.display())]
     NotCoSimulation { path: PathBuf },
 
@@ -190,6 +193,7 @@ impl Error {
                 "check the connection to `{instance}.{name}`, its gain and offset; `map` converts between kinds of numbers"
             ),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
+            Error::NoWine { trouble, .. } => trouble.hint()?.into(),
             Error::OnlyOnce { .. } => {
                 "run all but one instance of it in separate processes: isolate = true".into()
             }
@@ -232,6 +236,7 @@ impl Diagnostic for Error {
             | Error::Folder { path, .. }
             | Error::Load { path, .. }
             | Error::NoBinary { path, .. }
+            | Error::NoWine { path, .. }
             | Error::NotCoSimulation { path }
             | Error::ScheduledExecution { path }
             | Error::NotModelExchange { path }
@@ -335,6 +340,9 @@ fn of_call(error: &CallError) -> Option<&'static str> {
         }
         CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", .. } => {
             "the FMU itself failed: other parameters or a smaller communication step may help; else ask its author"
+        }
+        CallError::Remote { .. } => {
+            "if it does the same on Windows, the fault is in the FMU: tell its author the call above; if not, Wine lacks something that it needs"
         }
         _ => return None,
     })

@@ -34,6 +34,23 @@ enum Files {
     Shared(PathBuf),
 }
 
+/// How an FMU runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// By its library for this platform.
+    Native,
+    /// By its library for Windows, under Wine.
+    Wine,
+}
+
+/// A library of an FMU.
+enum Binary {
+    Native(PathBuf),
+    /// For Windows, under Wine.
+    #[cfg(target_os = "linux")]
+    Windows(PathBuf),
+}
+
 /// What makes two openings the same file.
 type Key = (PathBuf, u64, Option<SystemTime>);
 
@@ -207,8 +224,13 @@ impl Fmu {
         if let Some(library) = libraries.get(&interface.model_identifier) {
             return Ok(library.clone());
         }
-        let path = self.binary(interface)?;
-        let library = Functions::load(&path, self.description.fmi_version).map_err(|source| {
+        let version = self.description.fmi_version;
+        let loaded = match self.binary(interface)? {
+            Binary::Native(path) => Functions::load(&path, version),
+            #[cfg(target_os = "linux")]
+            Binary::Windows(path) => Functions::load_for_wine(&path, version),
+        };
+        let library = loaded.map_err(|source| {
             let source = source.within(self.folder());
             Error::Load { path: self.path.clone(), source }
         })?;
@@ -217,15 +239,49 @@ impl Fmu {
         Ok(library)
     }
 
-    fn binary(&self, interface: &Interface) -> Result<PathBuf> {
-        let file = format!("{}.{}", interface.model_identifier, std::env::consts::DLL_EXTENSION);
+    /// The library to load: the one for this platform, or one for Windows where Wine runs it.
+    fn binary(&self, interface: &Interface) -> Result<Binary> {
         let wanted = platform_names(self.description.fmi_version);
-        let places = wanted.iter().map(|platform| self.folder().join("binaries").join(platform).join(&file));
-        if let Some(found) = places.into_iter().find(|place| place.is_file()) {
-            return Ok(found);
+        let file = format!("{}.{}", interface.model_identifier, std::env::consts::DLL_EXTENSION);
+        if let Some(found) = self.library_for(&wanted, &file) {
+            return Ok(Binary::Native(found));
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(found) = self.windows_library(interface) {
+            return match crate::wine::Setup::find() {
+                Ok(_) => Ok(Binary::Windows(found)),
+                Err(trouble) => Err(Error::NoWine { path: self.path.clone(), trouble }.into()),
+            };
         }
         let present = self.platforms();
         Err(Error::NoBinary { path: self.path.clone(), file, wanted: wanted[0].clone(), present }.into())
+    }
+
+    fn library_for(&self, platforms: &[String], file: &str) -> Option<PathBuf> {
+        let folder = self.folder().join("binaries");
+        platforms.iter().map(|platform| folder.join(platform).join(file)).find(|place| place.is_file())
+    }
+
+    /// Its library for 64-bit Windows, if it has one.
+    #[cfg(target_os = "linux")]
+    fn windows_library(&self, interface: &Interface) -> Option<PathBuf> {
+        let platforms = ["win64", "x86_64-windows"].map(str::to_owned);
+        self.library_for(&platforms, &format!("{}.dll", interface.model_identifier))
+    }
+
+    /// How an interface would run on this machine, or why it would not. Nothing is loaded.
+    pub fn execution(&self, interface: &Interface) -> Result<Execution> {
+        Ok(match self.binary(interface)? {
+            Binary::Native(_) => Execution::Native,
+            #[cfg(target_os = "linux")]
+            Binary::Windows(_) => Execution::Wine,
+        })
+    }
+
+    /// True if an instance made so runs under Wine, in a process of its own.
+    pub fn runs_under_wine(&self, solving: Solving) -> bool {
+        let execution = self.interface(solving).map(|interface| self.execution(interface));
+        matches!(execution, Some(Ok(Execution::Wine)))
     }
 
     /// Takes the right to the only instance, for FMUs that can have no more.

@@ -9,6 +9,7 @@
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
 //! * `supervise`: a process under a supervisor, which keeps what must outlive it.
+//! * `wine`: Windows FMUs on Linux.
 //! * [`xml`], [`percent`]: writing XML and addresses.
 
 pub mod archive;
@@ -23,11 +24,12 @@ pub mod percent;
 pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod supervise;
+pub mod wine;
 pub mod xml;
 
 pub use error::{Error, Result};
 pub use ffi::{Surroundings, be_punctual, keep_signal_handlers};
-pub use fmu::{Fmu, KeepOpen, platform};
+pub use fmu::{Execution, Fmu, KeepOpen, platform};
 
 /// True if this process works under a supervisor, which knows the call that is running.
 #[must_use]

@@ -164,7 +164,13 @@ impl System {
             remarks.extend(run.remarks());
             session.excite_unknown(&mut run, &|_| {})?;
             let copy = || session.copy_to_simulate();
-            let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
+            let options = ForecastOptions {
+                error,
+                vary,
+                copy: Some(&copy),
+                accepts: Some(&|config| session.begins(config)),
+                ..ForecastOptions::default()
+            };
             let forecast = Forecast::of(&mut run, &session.spec.run, &options);
             remarks.extend(session.fmus.warnings());
             Ok(forecast)

@@ -83,15 +83,22 @@ impl Advice {
     #[must_use]
     pub fn of_forecast(forecast: &Forecast, step: f64, wanted: f64) -> Advice {
         let own = forecast.limits.iter().find(|limit| limit.is_own);
-        let is_known = forecast.verdict != Verdict::Untrusted;
-        let stability = match own.filter(|_| is_known) {
-            Some(limit) if limit.problem.is_none() => within(&limit.intervals, step),
-            _ => format!("not known: a run confirms its own step of {} s", in_seconds(step)),
+        let own_step = in_seconds(step);
+        let stability = match (own.filter(|_| forecast.holds()), forecast.verdict) {
+            (Some(limit), _) if limit.problem.is_none() => within(&limit.intervals, step),
+            (_, Verdict::Untrusted) => format!("not known: a run confirms its own step of {own_step} s"),
+            (_, Verdict::Unstable) => {
+                format!("unstable at {own_step} s, at all points of the run that were looked at")
+            }
+            (_, Verdict::Stable | Verdict::Marginal) => {
+                format!("stable at {own_step} s, at all points of the run that were looked at")
+            }
         };
-        let better = if is_known {
+        let better = if forecast.holds() {
             recommended(forecast, step, wanted)
         } else {
-            "not looked for: no model holds".into()
+            "not looked for: no linear model holds for the whole run; `koppel tune` runs what it recommends"
+                .into()
         };
         Advice { verdict: foreseen(forecast), stability, better }
     }

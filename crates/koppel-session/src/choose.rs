@@ -5,20 +5,68 @@ use std::cell::RefCell;
 use koppel::analysis::{FilterChoice, choose_filter, zero_stability};
 use koppel::coupling::CouplingConfig;
 use koppel::diagnostic::{Diagnostic, in_one_line};
-use koppel::plan::{Basis, Choice, Task, choose, held_inputs};
+use koppel::plan::{Basis, Choice, RefusedMethod, Task, choose, held_inputs};
 use koppel::run::{RunConfig, ScheduleConfig};
 use koppel::system::{FilterConfig, Reach, algebraic_loops};
 use koppel_io::system_file::brief;
+use serde::{Deserialize, Serialize};
 use toml::Value as Plain;
 
 use crate::build::is_open;
 use crate::fmu::Purpose;
 use crate::fmus::spared;
+use crate::number::significant;
+use crate::probe_cache::ProbeCache;
 use crate::remark::warn;
 use crate::{Error, RemarkSink, Result, Session};
 
 /// A coupling that the run would refuse with this schedule.
 type Excluded = (CouplingConfig, ScheduleConfig);
+
+/// What was predicted of chosen settings, and how to remember it if the run has a larger error.
+#[derive(Clone, Debug)]
+pub(crate) struct Promise {
+    pub(crate) error: f64,
+    settings: Excluded,
+    /// The system as it was before the choice.
+    question: Vec<u8>,
+    broken: Vec<Broken>,
+}
+
+/// Settings whose run had a larger error than predicted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Broken {
+    settings: Excluded,
+    predicted: f64,
+    found: f64,
+}
+
+impl Promise {
+    /// The next choice for the same system is another one.
+    pub(crate) fn remember(&self, cache: &ProbeCache, found: f64) {
+        let broken = Broken { settings: self.settings.clone(), predicted: self.error, found };
+        let all: Vec<Broken> = self.broken.iter().cloned().chain([broken]).collect();
+        // Settings of methods describe themselves.
+        if let Ok(text) = serde_json::to_string(&all) {
+            cache.keep_value(&self.question, &text);
+        }
+    }
+}
+
+impl Broken {
+    fn words(&self) -> RefusedMethod {
+        let (coupling, schedule) = &self.settings;
+        let percent = |share: f64| significant(100.0 * share, 2);
+        RefusedMethod {
+            method: format!("{}, {}", coupling.words(), schedule.words()),
+            reason: format!(
+                "a run of this system had an error of {} % at least where {} % were predicted",
+                percent(self.found),
+                percent(self.predicted)
+            ),
+        }
+    }
+}
 
 impl Session {
     /// True if koppel chose the coupling: it was judged then, and is not refused.
@@ -47,8 +95,20 @@ impl Session {
             self.spec.run.coupling = self.spec.run.coupling.filled(&CouplingConfig::zoh());
             return Ok(None);
         }
-        let choice = self.accepted_choice(progress)?;
+        let question = format!("promise {}", self.spec.to_json()).into_bytes();
+        let broken: Vec<Broken> = self
+            .fmus
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.recall_value::<String>(&question))
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let choice = self.accepted_choice(&broken, progress)?;
         self.has_chosen_coupling = self.spec.run.coupling.open().is_some();
+        self.promise = choice.error.map(|error| {
+            let settings = (choice.chosen.coupling.clone(), choice.chosen.schedule.clone());
+            Box::new(Promise { error, settings, question, broken })
+        });
         self.spec.settle(choice.on(&self.spec.run));
         self.chosen = Some(Box::new(choice));
         Ok(self.chosen())
@@ -71,17 +131,18 @@ impl Session {
     }
 
     /// A choice that the run does not refuse; the next one where the first would be.
-    fn accepted_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+    fn accepted_choice(&self, broken: &[Broken], progress: &dyn Fn(&str)) -> Result<Choice> {
         let is_open = self.spec.run.coupling.open().is_some();
         // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
         let trial = self.trial().fmus;
         let _ = self.fmus.build(&self.spec, Purpose::Copy(&trial.wanted(&self.spec)));
-        let mut excluded: Vec<Excluded> = Vec::new();
+        let mut excluded: Vec<Excluded> = broken.iter().map(|one| one.settings.clone()).collect();
         loop {
             let mut choice = match self.spec.is_asked() {
                 true => self.choice(&excluded, progress)?,
                 false => self.unasked_choice(&excluded, progress),
             };
+            choice.refused.extend(broken.iter().map(Broken::words));
             // A coupling that was given is judged as any other.
             if !is_open {
                 return Ok(choice);
@@ -200,4 +261,39 @@ pub(crate) fn engine(error: Box<Error>, kept: &RefCell<Option<Box<Error>>>) -> B
     let words = error.to_string();
     kept.replace(Some(error));
     Box::new(koppel::Error::Foreign { source: words.into(), hint: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Session;
+    use crate::probe_cache::ProbeCache;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_broken_promise_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/two-mass.toml");
+        let chosen = || {
+            let mut session = Session::load(&path, &[]).unwrap();
+            session.set("run.coupling", "\"auto\"", "test").unwrap();
+            session.set("run.step", "\"auto\"", "test").unwrap();
+            session.fmus.cache = Some(Arc::new(ProbeCache::new(folder.path())));
+            session.choose_settings(&|_| {}).unwrap();
+            let settings = session.chosen().unwrap().chosen.clone();
+            (session, (settings.coupling, settings.schedule))
+        };
+        let (session, first) = chosen();
+        assert_eq!(chosen().1, first);
+        let promise = session.promise.as_ref().unwrap();
+        promise.remember(session.fmus.cache.as_ref().unwrap(), 0.3);
+        let (session, second) = chosen();
+        assert_ne!(first, second);
+        let refused = &session.chosen().unwrap().refused;
+        assert!(refused.iter().any(|one| one.reason.contains("an error of 30 % at least")), "{refused:?}");
+        // So is the next one, beside the first.
+        session.promise.as_ref().unwrap().remember(session.fmus.cache.as_ref().unwrap(), 0.4);
+        let third = chosen().1;
+        assert!(third != first && third != second);
+    }
 }

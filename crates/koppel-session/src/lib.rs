@@ -74,6 +74,8 @@ pub struct Session {
     pub fmus: Fmus,
     /// What koppel chose in place of `auto`.
     chosen: Option<Box<Choice>>,
+    /// What was predicted of it.
+    promise: Option<Box<choose::Promise>>,
     /// True if that is a coupling, not a step alone.
     has_chosen_coupling: bool,
 }
@@ -85,7 +87,8 @@ impl Session {
     ///
     /// If the parts do not fit together.
     pub fn new(spec: SystemSpec) -> Result<Self> {
-        let session = Session { spec, fmus: Fmus::default(), chosen: None, has_chosen_coupling: false };
+        let session =
+            Session { spec, fmus: Fmus::default(), chosen: None, promise: None, has_chosen_coupling: false };
         session.check()?;
         Ok(session)
     }
@@ -123,10 +126,20 @@ impl Session {
     ///
     /// If a file cannot be read or holds a mistake; the error tells file, line and column.
     pub fn load_tolerant(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<Self> {
-        Session::new(match system_file::is_structure(path) {
-            true => system_file::load_structure(path, settings, tolerance)?,
-            false => system_file::load_with(path, settings)?,
+        Session::new(match path {
+            _ if system_file::is_structure(path) => system_file::load_structure(path, settings, tolerance)?,
+            _ if system_file::is_fmu(path) => system_file::load_fmu(path, None, settings)?,
+            _ => system_file::load_with(path, settings)?,
         })
+    }
+
+    /// One FMU with its default experiment, driven by a table of inputs.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or holds a mistake.
+    pub fn load_fmu(path: &Path, inputs: &Path, settings: &[Setting]) -> Result<Self> {
+        Session::new(system_file::load_fmu(path, Some(inputs), settings)?)
     }
 
     /// Reads and checks the text of a system file; `path` is shown in messages, and files it names are looked for beside it.
@@ -154,7 +167,8 @@ impl Session {
     /// If a value does not fit its place.
     pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<Self> {
         let spec = self.spec.with(values, origin)?;
-        Ok(Session { spec, fmus: self.fmus.clone(), chosen: None, has_chosen_coupling: false })
+        let fmus = self.fmus.clone();
+        Ok(Session { spec, fmus, chosen: None, promise: None, has_chosen_coupling: false })
     }
 
     /// Replaces one setting; whether it fits the others is found when the system is built.
@@ -164,7 +178,7 @@ impl Session {
     /// If there is no such setting, or the value does not fit it.
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         self.spec.set(name, value, origin)?;
-        (self.chosen, self.has_chosen_coupling) = (None, false);
+        (self.chosen, self.promise, self.has_chosen_coupling) = (None, None, false);
         Ok(())
     }
 

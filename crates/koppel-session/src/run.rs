@@ -1,9 +1,11 @@
 //! A prepared run: guarded against loops that are not zero-stable, watched, certified.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use koppel::analysis::{Certificate, Certifier, RunVerdict};
 use koppel::coupling::CouplingConfig;
+use koppel::diagnostic::{Diagnostic, in_one_line};
 use koppel::identify::ProbeStore;
 use koppel::plan::Steps;
 use koppel::record::Recorder;
@@ -12,11 +14,13 @@ use koppel::workbench::{Copies, Preparation};
 
 use crate::advice::{Advice, Ahead};
 use crate::build::is_open;
+use crate::choose::Promise;
 use crate::confirm::Confirmer;
 use crate::fmu::{Purpose, Wanted};
 use crate::fmus::spared;
 use crate::guard::Guard;
 use crate::number::significant;
+use crate::probe_cache::ProbeCache;
 use crate::remark::{note, warn};
 use crate::{Confirm, RemarkSink, Result, Session, choose, outlook};
 
@@ -59,8 +63,8 @@ pub struct PreparedRun {
     warning: Option<String>,
     /// The system at its start, if it is small and exactly linear.
     ahead: Option<Box<Ahead>>,
-    /// The error that `auto` has predicted.
-    promise: Option<f64>,
+    /// The error that `auto` has predicted, and where it is remembered that it did not hold.
+    promise: Option<(Box<Promise>, Option<Arc<ProbeCache>>)>,
 }
 
 impl Session {
@@ -107,7 +111,7 @@ impl Session {
         }
         let warning = warning.map(|remark| remark.text);
         let ahead = ahead.filter(|ahead| ahead.system.is_exact()).map(Box::new);
-        let promise = self.chosen().and_then(|choice| choice.error);
+        let promise = self.promise.clone().map(|promise| (promise, self.fmus.cache.clone()));
         Ok(PreparedRun { run, guard, certifier, confirmer, warning, ahead, promise })
     }
 
@@ -166,6 +170,18 @@ impl Session {
         copy.spec.run = config.clone();
         copy.spec.steps = Steps::Given;
         copy.build_run()
+    }
+
+    /// Whether a run with these settings begins, as tried on a copy; where none can be made, what is not known is not refused.
+    ///
+    /// # Errors
+    ///
+    /// In words, why it is refused.
+    pub fn begins(&self, config: &RunConfig) -> std::result::Result<(), String> {
+        if !spared(&self.spec).is_empty() {
+            return Ok(());
+        }
+        self.copy(config).map(|_| ()).map_err(|error| in_one_line(&error.what(), 1))
     }
 
     /// A copy of this run at its start, to be simulated and dropped; `None` if a subsystem has `probe = false` or cannot be started
@@ -264,14 +280,15 @@ impl PreparedRun {
 
     /// Says so if the error is larger than `auto` has predicted: such a run is not trusted.
     fn beside_promise(&self, found: Certificate) -> Certificate {
-        let (Some(promise), Some(band)) = (self.promise, found.overall) else { return found };
-        if band.low <= promise {
+        let (Some((promise, cache)), Some(band)) = (&self.promise, found.overall) else { return found };
+        if band.low <= promise.error {
             return found;
         }
+        cache.iter().for_each(|cache| promise.remember(cache, band.low));
         let percent = |share: f64| format!("{} %", significant(100.0 * share, 2));
         let sign = format!(
             "`auto` predicted an error of {}, but it is at least {}: choose settings yourself",
-            percent(promise),
+            percent(promise.error),
             percent(band.low)
         );
         let reason = format!("{}; {sign}", found.reason);

@@ -37,6 +37,9 @@ const RADIAN: usize = 7;
 /// Rates per minute and per hour, which hardly anybody counts radians in.
 const TURN_RATES: [f64; 2] = [1.0 / 60.0, 1.0 / 3600.0];
 
+/// Relative difference of factors that files give with few digits.
+const GIVEN_DIGITS: f64 = 1e-4;
+
 const LARGEST_EXPONENT: i32 = 99;
 
 const DEEPEST_NESTING: usize = 32;
@@ -170,8 +173,8 @@ impl Unit {
                 (_, true) if from.counts_turns() => factor *= TAU,
                 _ => return Err(UnitError::TurnOrAngle { from: from.name.clone(), to: to.name.clone() }),
             }
-            // Turns per minute are turns per minute, without the round-off of 2π.
-            if (factor - 1.0).abs() < 1e-14 {
+            // Turns per minute are turns per minute, without the round-off of 2π and of files.
+            if (factor - 1.0).abs() < GIVEN_DIGITS {
                 factor = 1.0;
             }
         }
@@ -181,7 +184,7 @@ impl Unit {
     /// True if both mean the same: dimension, factor and offset, up to the digits in which files give them. Radians count
     /// as nothing, and turns as angles.
     pub fn agrees(&self, other: &Unit) -> bool {
-        let close = |a: f64, b: f64| (a - b).abs() <= 1e-4 * a.abs().max(b.abs());
+        let close = |a: f64, b: f64| (a - b).abs() <= GIVEN_DIGITS * a.abs().max(b.abs());
         let is_close = |factor: f64| close(self.factor * factor, other.factor);
         self.exponents[..RADIAN] == other.exponents[..RADIAN]
             && close(self.offset, other.offset)
@@ -213,15 +216,16 @@ impl Unit {
     /// True of cycles per time without an angle in their dimension.
     fn counts_turns(&self) -> bool {
         let is_rate = self.exponents == [0, 0, -1, 0, 0, 0, 0, 0];
-        self.exponents[RADIAN] == 0
-            && (self.name.contains("Hz") || is_rate && TURN_RATES.contains(&self.factor))
+        // Files give factors with few digits.
+        let is_near = |rate: &f64| (self.factor / rate - 1.0).abs() < GIVEN_DIGITS;
+        self.exponents[RADIAN] == 0 && (self.name.contains("Hz") || is_rate && TURN_RATES.iter().any(is_near))
     }
 
     /// True of an angle per time that is written in turns.
     fn is_in_turns(&self) -> bool {
         let turns = self.factor / TAU;
-        let is_whole = |rate: &f64| (turns / rate - 1.0).abs() < 1e-9;
-        self.exponents == [0, 0, -1, 0, 0, 0, 0, 1] && (turns == 1.0 || TURN_RATES.iter().any(is_whole))
+        let is_whole = |rate: f64| (turns / rate - 1.0).abs() < GIVEN_DIGITS;
+        self.exponents == [0, 0, -1, 0, 0, 0, 0, 1] && (is_whole(1.0) || TURN_RATES.into_iter().any(is_whole))
     }
 }
 

@@ -90,7 +90,23 @@ fn trials_cover_the_whole_run_or_nothing_is_promised() {
     let short = until(30.0);
     assert_eq!((short.basis, short.looked_until), (Basis::Pilots, 30.0));
     assert!(short.calls > 0.0 && short.calls <= Task::ASKED, "{short:?}");
-    assert_eq!(until(30.0), short, "all of it is the same each time");
+    // Ten times, twice of them while all cores are busy.
+    for _ in 0..7 {
+        assert_eq!(until(30.0), short, "all of it is the same each time");
+    }
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let load = || {
+            while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..2 * cores).for_each(|_| _ = scope.spawn(load));
+        let busy = [until(30.0), until(30.0)];
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(busy.iter().all(|one| *one == short));
+    });
     let long = until(30_000.0);
     assert_eq!((long.basis, long.error), (Basis::Nothing, None), "{long:?}");
     assert!(long.warnings[0].contains("not judged"), "{long:?}");

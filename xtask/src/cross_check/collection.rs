@@ -1,6 +1,6 @@
 //! The collection `modelica/fmi-cross-check`, as a checkout or a bare git directory.
 //!
-//! An FMU stands in `fmus/2.0/{cs,me}/linux64/TOOL/VERSION/NAME/NAME.fmu`; beside it `NAME_ref.csv`, `NAME_ref.opt` and, if
+//! An FMU stands in `fmus/2.0/{cs,me}/PLATFORM/TOOL/VERSION/NAME/NAME.fmu`; beside it `NAME_ref.csv`, `NAME_ref.opt` and, if
 //! it has inputs, `NAME_in.csv`. What a copy lacks (blobs that were not fetched, pointers of Git LFS) is absent.
 
 use crate::command::{Result, output};
@@ -18,24 +18,27 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// `cs` or `me`.
     pub(super) kind: String,
+    /// `linux64` or `win64`.
+    platform: String,
 }
 
 impl Entry {
-    /// Of `fmus/2.0/cs/linux64/TOOL/VERSION/NAME/NAME_ref.opt`, which every entry has.
+    /// Of `fmus/2.0/cs/PLATFORM/TOOL/VERSION/NAME/NAME_ref.opt`, which every entry has.
     fn of(path: &str) -> Option<Entry> {
         let parts: Vec<&str> = path.strip_prefix(FOLDER)?.split('/').collect();
-        let ["", kind @ ("cs" | "me"), "linux64", tool, version, name, file] = parts[..] else { return None };
+        let ["", kind @ ("cs" | "me"), platform, tool, version, name, file] = parts[..] else { return None };
         let owned = str::to_owned;
         (file == format!("{name}_ref.opt")).then(|| Entry {
             tool: owned(tool),
             version: owned(version),
             name: owned(name),
             kind: owned(kind),
+            platform: owned(platform),
         })
     }
 
     fn folder(&self) -> String {
-        format!("{FOLDER}/{}/linux64/{}/{}/{}", self.kind, self.tool, self.version, self.name)
+        format!("{FOLDER}/{}/{}/{}/{}/{}", self.kind, self.platform, self.tool, self.version, self.name)
     }
 
     /// The path of one of its files, by what follows its name.
@@ -75,8 +78,8 @@ impl Collection {
         Ok(Collection::Bare(path.to_owned(), listing.split('\0').filter_map(object).collect()))
     }
 
-    /// All entries in order of their paths.
-    pub(super) fn entries(&self) -> Result<Vec<Entry>> {
+    /// All entries for a platform in order of their paths.
+    pub(super) fn entries(&self, platform: &str) -> Result<Vec<Entry>> {
         let paths = match self {
             Collection::Checkout(root) => {
                 let mut paths = Vec::new();
@@ -86,7 +89,8 @@ impl Collection {
             }
             Collection::Bare(_, objects) => objects.keys().cloned().collect(),
         };
-        Ok(paths.iter().filter_map(|path| Entry::of(path)).collect())
+        let entries = paths.iter().filter_map(|path| Entry::of(path));
+        Ok(entries.filter(|entry| entry.platform == platform).collect())
     }
 
     /// Copies the files of an entry; false if the FMU is absent.

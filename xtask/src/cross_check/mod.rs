@@ -5,6 +5,8 @@
 //! `probe`, `run --coupling auto` and `fmu check`. Results are compared with the reference and with those of FMPy, which
 //! runs the same FMU with the same inputs and steps. The table goes to `bench/cross-check.md`.
 //!
+//! `cargo xtask proof cross-check PATH win64` does the same with FMUs for Windows, which run under Wine (`windows.rs`).
+//!
 //! `KOPPEL_BINARY` names another binary than that of the release profile.
 
 mod case;
@@ -12,6 +14,7 @@ mod collection;
 mod page;
 mod table;
 mod trial;
+mod windows;
 
 use crate::command::{Result, cargo, must, root};
 use case::Case;
@@ -46,7 +49,7 @@ pub(crate) struct Seen {
 }
 
 /// Tries all FMUs below `path` and writes the page; fails if koppel crashes, or fails where FMPy does not.
-pub(crate) fn run(path: &str) -> Result<()> {
+pub(crate) fn run(path: &str, platform: &str) -> Result<()> {
     let collection = Collection::open(Path::new(path))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = target.join("proof/cross-check");
@@ -55,7 +58,11 @@ pub(crate) fn run(path: &str) -> Result<()> {
     }
     let tools = Tools { koppel: binary(&target)?, python: python()?, folder };
     let begin = Instant::now();
-    let (seen, absent) = tools.try_all(&collection)?;
+    if platform == windows::PLATFORM {
+        let (seen, absent) = tools.try_all(&collection, platform, |case| tools.try_under_wine(case))?;
+        return windows::write(&seen, &absent, collection.commit().as_deref());
+    }
+    let (seen, absent) = tools.try_all(&collection, platform, |case| tools.try_case(case))?;
     let bad = page::write(&seen, &absent, collection.commit().as_deref(), begin.elapsed())?;
     if bad == 0 { Ok(()) } else { Err(format!("cross-check: {bad} findings, see {}", page::FILE)) }
 }
@@ -85,17 +92,24 @@ struct Tools {
 
 impl Tools {
     /// All FMUs in order, and those that the collection lacks.
-    fn try_all(&self, collection: &Collection) -> Result<(Vec<Seen>, Vec<Entry>)> {
+    fn try_all<T: Send>(
+        &self,
+        collection: &Collection,
+        platform: &str,
+        try_case: impl Fn(Case) -> Result<T> + Sync,
+    ) -> Result<(Vec<T>, Vec<Entry>)> {
         let wanted = std::env::var("KOPPEL_CROSS_CHECK").unwrap_or_default();
+        let entries = collection.entries(platform)?;
         let entries: Vec<Entry> =
-            collection.entries()?.into_iter().filter(|entry| entry.slug().contains(&wanted)).collect();
+            entries.into_iter().filter(|entry| entry.slug().contains(&wanted)).collect();
         let next = Mutex::new(entries.iter().enumerate());
         let results = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE {
                 scope.spawn(|| {
                     while let Some((k, entry)) = next.lock().ok().and_then(|mut next| next.next()) {
-                        let seen = self.try_one(collection, entry);
+                        let seen = self.case_of(collection, entry);
+                        let seen = seen.and_then(|case| case.map(&try_case).transpose());
                         eprintln!("cross-check: {} of {}: {}", k + 1, entries.len(), entry.slug());
                         if let Ok(mut list) = results.lock() {
                             list.push((k, seen));
@@ -117,7 +131,7 @@ impl Tools {
     }
 
     /// Nothing if the FMU is absent.
-    fn try_one(&self, collection: &Collection, entry: &Entry) -> Result<Option<Seen>> {
+    fn case_of(&self, collection: &Collection, entry: &Entry) -> Result<Option<Case>> {
         let folder = self.folder.join(entry.slug());
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         if !collection.copy(entry, &folder)? {
@@ -126,8 +140,7 @@ impl Tools {
         let mut describe = self.fmpy("describe");
         describe.arg(folder.join(format!("{}.fmu", entry.name)));
         let description = try_out(describe, &folder, "describe", LIMIT)?;
-        let case = Case::new(entry.clone(), folder, &description.output)?;
-        self.try_case(case).map(Some)
+        Case::new(entry.clone(), folder, &description.output).map(Some)
     }
 
     fn try_case(&self, case: Case) -> Result<Seen> {

@@ -57,10 +57,39 @@ impl Table {
     }
 
     fn worst_after(&self, reference: &Table, is_held: impl Fn(&str) -> bool, delay: f64) -> Option<Worst> {
+        self.worst_by(reference, |ours, theirs, name| self.error(ours, theirs, is_held(name), delay))
+    }
+
+    /// The same where each value may stand as much as one communication step earlier or later: a jump between two
+    /// communication points is no error.
+    pub(super) fn worst_within_a_step(&self, reference: &Table) -> Option<Worst> {
+        let step = self.times().get(1)? - self.times().first()?;
+        let distance = |ours: &[f64], time: f64, value: f64| {
+            let end = self.times().last().copied().unwrap_or(time);
+            let (from, to) = ((time - step).max(self.times()[0]), (time + step).min(end));
+            let slack = 1e-9 * end.abs();
+            let first = self.times().partition_point(|t| *t < from - slack);
+            let last = self.times().partition_point(|t| *t <= to + slack);
+            let ends = [self.at(ours, from, false), self.at(ours, to, false)];
+            let all = || ends.iter().chain(&ours[first.min(last)..last]).copied();
+            let (least, most) =
+                (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+            if all().any(f64::is_nan) { f64::NAN } else { (least - value).max(value - most).max(0.0) }
+        };
+        self.worst_by(reference, |ours, theirs, _| {
+            self.error_by(theirs, 0.0, |time, value| distance(ours, time, value))
+        })
+    }
+
+    fn worst_by(
+        &self,
+        reference: &Table,
+        error: impl Fn(&[f64], (&[f64], &[f64]), &str) -> f64,
+    ) -> Option<Worst> {
         let mut worst: Option<Worst> = None;
         for name in reference.names.iter().skip(1) {
             let (Some(ours), Some(theirs)) = (self.column(name), reference.column(name)) else { continue };
-            let error = self.error(ours, (reference.times(), theirs), is_held(name), delay);
+            let error = error(ours, (reference.times(), theirs), name);
             // What is not a number is worst.
             if worst
                 .as_ref()
@@ -72,13 +101,23 @@ impl Table {
         worst
     }
 
-    fn error(&self, ours: &[f64], (times, theirs): (&[f64], &[f64]), is_held: bool, delay: f64) -> f64 {
+    fn error(&self, ours: &[f64], theirs: (&[f64], &[f64]), is_held: bool, delay: f64) -> f64 {
+        self.error_by(theirs, delay, |time, value| self.at(ours, time + delay, is_held) - value)
+    }
+
+    /// Root mean square over the range, of a distance at each point of the reference.
+    fn error_by(
+        &self,
+        (times, theirs): (&[f64], &[f64]),
+        delay: f64,
+        distance: impl Fn(f64, f64) -> f64,
+    ) -> f64 {
         let end = self.times().last().copied().unwrap_or(f64::NEG_INFINITY);
         let slack = 1e-9 * end.abs();
         let (mut sum, mut count) = (0.0, 0_u32);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (time, reference) in times.iter().zip(theirs).filter(|(time, _)| **time + delay <= end + slack) {
-            sum += (self.at(ours, *time + delay, is_held) - reference).powi(2);
+            sum += distance(*time, *reference).powi(2);
             count += 1;
             (least, most) = (least.min(*reference), most.max(*reference));
         }
@@ -158,6 +197,16 @@ mod tests {
         let reference = table("time,n\n0,0\n1,3\n2,1\n");
         let worst = ours.worst(&reference, |_| true).expect("both have it");
         assert!(worst.is_late && worst.error > 0.5, "{worst:?}");
+    }
+
+    #[test]
+    fn a_jump_between_two_points_is_no_error_within_a_step() {
+        let ours = table("time,n\n0,0\n1,0\n2,5\n3,5\n4,5\n");
+        let reference = table("time,n\n0,0\n1.1,0\n1.1,5\n4,5\n");
+        assert!(ours.worst(&reference, |_| false).expect("both have it").error > 0.1);
+        assert_eq!(ours.worst_within_a_step(&reference).expect("both have it").error, 0.0);
+        let late = table("time,n\n0,0\n3.9,0\n4,5\n");
+        assert!(ours.worst_within_a_step(&late).expect("both have it").error > 0.5);
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         vary: arguments.vary.map(|percent| percent / 100.0),
         progress: &|what| progress.report(what),
         copy: Some(&|| session.copy_to_simulate()),
+        accepts: Some(&|config| session.begins(config)),
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut run, &session.spec.run, &options);

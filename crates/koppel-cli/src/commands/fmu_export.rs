@@ -13,7 +13,7 @@ use super::auto::{self, Detail};
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::{print, refuse_existing, refuse_standard_output};
+use crate::output::{counted, print, refuse_existing, refuse_standard_output};
 
 impl From<Box<Error>> for Failure {
     fn from(error: Box<Error>) -> Self {
@@ -62,9 +62,12 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
         [false, _] => "model exchange",
     };
     print(&format!(
-        "{}: FMI {}.0, {kinds}; {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
+        "{}: FMI {}.0, {kinds}; {}, {}, {}\n",
         out.display(),
-        arguments.fmi
+        arguments.fmi,
+        counted(inputs as u64, "input"),
+        counted(outputs as u64, "output"),
+        counted(parameters as u64, "parameter")
     ))?;
     Ok(Exit::Ok)
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use koppel_fmi::Fmu;
 use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Start, Terminal, Variable};
+use koppel_fmi::{Execution, Fmu};
 
 use super::fmu::words;
 use crate::exit::Exit;
@@ -32,6 +32,7 @@ pub(super) fn info(file: &Path, json: bool) -> Result<Exit> {
     fact("FMI version", description.fmi_version_text.clone());
     fact("made by", description.generation_tool.clone().unwrap_or_default());
     fact("platforms", fmu.platforms().join(", "));
+    fact("runs here", execution(&fmu));
     fact("co-simulation", co_simulation(description));
     fact("model exchange", model_exchange(description));
     if let Some(experiment) = &description.default_experiment {
@@ -50,6 +51,22 @@ pub(super) fn info(file: &Path, json: bool) -> Result<Exit> {
     let facts = facts.split_once('\n').map_or("", |(_, rest)| rest);
     print(&format!("{facts}\n{}{terminals}{warnings}", variables.whole()))?;
     Ok(Exit::Ok)
+}
+
+/// How its interfaces would run on this machine.
+fn execution(fmu: &Fmu) -> String {
+    let description = fmu.description();
+    let co_simulation = description.co_simulation.as_ref().map(|section| &section.interface);
+    let model_exchange = description.model_exchange.as_ref().map(|section| &section.interface);
+    let Some(interface) = co_simulation.or(model_exchange) else { return "no".into() };
+    match fmu.execution(interface) {
+        Ok(Execution::Native) => "yes".into(),
+        Ok(Execution::Wine) => "yes, under Wine".into(),
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("no: {error}{hint}")
+        }
+    }
 }
 
 fn co_simulation(description: &Description) -> String {

@@ -9,6 +9,7 @@
 //! | `fmu.rs`                                     | `fmu check`; `fmu_info.rs`, `fmu_export.rs`                                             |
 //! | `ssp.rs`                                     | system structures; `ssp_models.rs`, models of koppel as FMUs in a package               |
 //! | `completions.rs`                             | completions for shells                                                                  |
+//! | `doctor.rs`                                  | what this machine can run                                                               |
 //! | `worker.rs`                                  | the hidden command that hosts an FMU for another koppel                                 |
 //! | `verification.rs`                            | runs of copies that verify what `tune` recommends                                       |
 //! | `progress.rs`                                | progress of long work before a run                                                      |
@@ -17,6 +18,7 @@ mod auto;
 mod blocks;
 mod check;
 mod completions;
+mod doctor;
 mod examples;
 mod fmu;
 mod fmu_export;
@@ -61,6 +63,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Hinf(arguments) => reporting(hinf::hinf(&arguments), as_json),
         Command::Study(arguments) => reporting(study::study(&arguments), as_json),
         Command::New(arguments) => new::new(&arguments),
+        Command::Doctor { json } => reporting(doctor::doctor(json), json),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),
         Command::ExitCodes => {

@@ -5,7 +5,7 @@ use koppel_io::results;
 use crate::arguments::RecoverArguments;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::output::print;
+use crate::output::{counted, print};
 
 /// Makes a result file of a part file.
 pub(super) fn recover(arguments: &RecoverArguments) -> Result<Exit> {
@@ -19,6 +19,10 @@ pub(super) fn recover(arguments: &RecoverArguments) -> Result<Exit> {
         true => format!("{part} is kept: more than its end is unreadable"),
         false => format!("{part} was removed"),
     };
-    print(&format!("recovered {} rows to {}{dropped}\n{left}\n", finished.rows, finished.path.display()))?;
+    print(&format!(
+        "recovered {} to {}{dropped}\n{left}\n",
+        counted(finished.rows, "row"),
+        finished.path.display()
+    ))?;
     Ok(Exit::Ok)
 }

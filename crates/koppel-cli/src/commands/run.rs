@@ -16,7 +16,10 @@ use crate::output::{self, DryRun};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    let session = match &arguments.input {
+        Some(inputs) => load_driven(&arguments.file, inputs, &arguments.settings)?,
+        None => load(&arguments.file, &arguments.settings, arguments.tolerant)?,
+    };
     session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
     session.spec.warnings().iter().for_each(|text| note("warning", text));
     if arguments.dry_run { dry_run(arguments, session) } else { start(arguments, session) }
@@ -31,6 +34,15 @@ pub(super) fn load(file: &Path, given: &SettingArguments, is_tolerant: bool) -> 
         return Err(Failure::words(message, "leave it out, or name an .ssp or .ssd file"));
     }
     Ok(Session::load_tolerant(file, &settings, tolerance)?)
+}
+
+/// Reads one FMU that a table drives.
+fn load_driven(file: &Path, inputs: &Path, given: &SettingArguments) -> Result<Session> {
+    if !system_file::is_fmu(file) {
+        let message = format!("--input is for a single FMU; `{}` is not one", file.display());
+        return Err(Failure::words(message, "name the table in the system file, below [[inputs]]"));
+    }
+    Ok(Session::load_fmu(file, inputs, &settings(given))?)
 }
 
 /// Options replace settings of the file.

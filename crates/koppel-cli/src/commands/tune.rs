@@ -1,6 +1,6 @@
 //! `koppel tune`.
 
-use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
+use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods};
 use koppel::coupling::{self, MethodInfo};
 use koppel::plan::Candidate;
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
@@ -154,8 +154,9 @@ fn check_numbers(arguments: &TuneArguments) -> Result<()> {
 
 /// What the linear models do not see.
 fn warn(session: &Session, forecast: &Forecast) {
-    if forecast.verdict == Verdict::Untrusted {
-        let reason = forecast.reason.as_deref().unwrap_or("no model is known");
+    if !forecast.holds() {
+        let reason = forecast.trust.doubt.as_ref().or(forecast.reason.as_ref());
+        let reason = reason.map_or("no model is known", String::as_str);
         note(
             "warning",
             format!("the figures are valid at the start of the run, but not reliable beyond: {reason}"),

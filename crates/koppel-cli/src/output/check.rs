@@ -49,7 +49,7 @@ pub(crate) struct Check {
     #[serde(skip)]
     auto_words: Vec<(&'static str, String)>,
     /// What can be done about loops that are not zero-stable.
-    ways_out: Vec<String>,
+    remedies: Vec<String>,
 }
 
 /// Limits of a step that adapts.
@@ -143,7 +143,7 @@ impl Check {
         let settings = session.spec.to_json();
         let run = &settings["run"];
         let refused = stability.refuse_unstable(&session.spec.run).err();
-        let ways_out = refused.map(|error| error.hints()).unwrap_or_default();
+        let remedies = refused.map(|error| error.hints()).unwrap_or_default();
         let ZeroStability { zero_stable, zero_stability_radius, loops, .. } = stability;
         Check {
             status: "checked",
@@ -164,7 +164,7 @@ impl Check {
             schedule: run["schedule"].clone(),
             auto: auto_document(session),
             auto_words: auto_words(session),
-            ways_out,
+            remedies,
         }
     }
 
@@ -224,8 +224,8 @@ impl Check {
                 format!("not zero-stable: radius {}", significant(self.zero_stability_radius, 6))
             }
         };
-        let ways_out: String = self.ways_out.iter().map(|way| hint_line(way)).collect();
-        let _ = writeln!(text, "{verdict}{ways_out}");
+        let remedies: String = self.remedies.iter().map(|way| hint_line(way)).collect();
+        let _ = writeln!(text, "{verdict}{remedies}");
         drawings.iter().for_each(|path| {
             let _ = writeln!(text, "wrote {}", quoted(path));
         });
@@ -250,7 +250,7 @@ fn feed_through(subsystem: &Value) -> String {
         format!("{} => {}", by.join(", "), pair[0].as_str().unwrap_or_default())
     });
     let pairs: Vec<String> = pairs.collect();
-    let source = match subsystem["told"].as_str().unwrap_or_default() {
+    let source = match subsystem["source"].as_str().unwrap_or_default() {
         "declared" => return "no feed-through".to_owned(),
         "derivatives" => "by derivatives",
         _ => "by probing",

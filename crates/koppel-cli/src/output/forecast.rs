@@ -28,7 +28,10 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
     if let Some(time) = forecast.trust.walked_to {
         line("linearised", &format!("at the start and up to t = {} s", significant(time, 4)));
     }
-    if let Some(radius) = forecast.stability_radius.filter(|radius| *radius > 0.0) {
+    if let Some(doubt) = forecast.trust.doubt.as_ref().filter(|_| forecast.verdict != Verdict::Untrusted) {
+        line("not known", &format!("error and better settings: {doubt}"));
+    }
+    if let Some(radius) = forecast.stability_radius.filter(|radius| *radius > 0.0 && forecast.holds()) {
         line("stability radius", &significant(radius, 3));
     }
     if let Some(mode) = forecast.modes.first().filter(|_| forecast.verdict != Verdict::Stable) {
@@ -48,7 +51,7 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
         );
         line("predicted error", &words);
     }
-    if let Some(stiffness) = &forecast.stiffness {
+    if let Some(stiffness) = forecast.stiffness.as_ref().filter(|_| forecast.holds()) {
         let words = format!(
             "{}: time constants from {} to {} s",
             significant(stiffness.ratio, 2),
@@ -97,6 +100,7 @@ fn list<T>(
 
 fn verdict(forecast: &Forecast) -> String {
     let radius = forecast.spectral_radius.map_or("infinite".into(), |radius| significant(radius, 6));
+    let at = if forecast.holds() { "" } else { " at the start" };
     let found = match forecast.found {
         Some(Found::Running) => ", from runs of linear models: the method learns during the run",
         _ => "",
@@ -107,13 +111,13 @@ fn verdict(forecast: &Forecast) -> String {
                 "stable: it grows only because the system itself is unstable (spectral radius {radius})\n"
             )
         }
-        Verdict::Stable => format!("stable: spectral radius {radius} per step{found}\n"),
+        Verdict::Stable => format!("stable: spectral radius {radius} per step{at}{found}\n"),
         Verdict::Unstable => {
             let growth = forecast.spectral_radius.map_or(f64::INFINITY, |radius| 100.0 * (radius - 1.0));
             let growth = significant(growth, 2);
             let when = forecast.reason.as_ref().map_or(String::new(), |when| format!(" {when}"));
             format!(
-                "unstable{when}: disturbances grow by {growth} % per step (spectral radius {radius}{found})\n"
+                "unstable{when}: disturbances grow by {growth} % per step{at} (spectral radius {radius}{found})\n"
             )
         }
         Verdict::Marginal => {

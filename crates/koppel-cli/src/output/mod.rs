@@ -30,6 +30,7 @@ pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use koppel_session::number::{bytes, duration, significant};
 pub(crate) use probing::Probing;
 pub(crate) use report::{Sketch, write_report};
+pub(crate) use settings::counted;
 pub(crate) use summary::Summary;
 pub(crate) use tune::Tuned;
 

@@ -76,6 +76,11 @@ pub(super) fn taken(steps: u64, sizes: &StepSizes) -> String {
     )
 }
 
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", plural(count, "", "s"))
+}
+
 pub(super) fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }

@@ -4,7 +4,7 @@ use koppel::diagnostic::in_one_line;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use koppel::analysis::{Forecast, Verdict};
+use koppel::analysis::Forecast;
 use koppel::coupling::CouplingConfig;
 use koppel::plan::pareto::{Point, room};
 use koppel::plan::tune::{Objective, Tuned as Found, Tuning};
@@ -196,13 +196,13 @@ impl Tuned<'_> {
             "front": front,
             "own": found.own.as_ref().map(|own| row(None, own)),
             "chosen": self.chosen().map(|at| at + 1),
-            "wanted_error": self.wanted,
+            "error_target": self.wanted,
             "combinations": found.combinations,
-            "judged": found.judged,
+            "evaluated": found.judged,
             "is_complete": found.is_complete,
             "steps": [found.steps.0, found.steps.1],
             "left_out": left_out,
-            "trusted": self.forecast.verdict != Verdict::Untrusted,
+            "trusted": self.forecast.holds(),
             "reason": self.forecast.reason,
             "linearised": self.forecast.linearised,
             "verified": self.verification.confirmed.as_ref().map(|verified| json!(verified.certificate)),

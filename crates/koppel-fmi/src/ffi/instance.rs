@@ -2,11 +2,13 @@
 
 use super::log::Environment;
 use super::stepping::{Plain, Running};
-use super::table::{Function, Opened, Optional, shared};
+use super::table::{Function, Opened, Optional, Source, shared};
 use super::{
     CallError, Instantiation, LoadError, Log, OK, Owned, State, Status, float_mode, fmi2, fmi3, open, trace,
 };
 use crate::description::FmiVersion;
+#[cfg(target_os = "linux")]
+use crate::wine;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::path::Path;
@@ -48,6 +50,9 @@ const LOADING: &str = "dlopen";
 pub struct Functions {
     pub(super) shared: Shared,
     pub(super) version: Version,
+    /// The library, if it is one for Windows.
+    #[cfg(target_os = "linux")]
+    pub(super) windows: Option<wine::Library>,
 }
 
 /// Those that one version has.
@@ -64,14 +69,55 @@ impl Functions {
         let library = open(path);
         trace::leave();
         let library = library?;
-        let opened = Opened { library: &library, path };
-        let (version, names) = match version {
-            FmiVersion::Fmi2 => (Version::Two(fmi2::Functions::load(&opened)?), fmi2::SHARED),
-            FmiVersion::Fmi3 => (Version::Three(fmi3::Functions::load(&opened)?), fmi3::SHARED),
-        };
-        let shared = Shared::load(&opened, &names)?;
+        let functions = Functions::of(&Opened { source: Source::Native(&library), path }, version)?;
         std::mem::forget(library);
-        Ok(Functions { shared, version })
+        Ok(functions)
+    }
+
+    /// The functions of a Windows library, which run under Wine.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn load_for_wine(path: &Path, version: FmiVersion) -> Result<Functions, LoadError> {
+        let failed = |reason| LoadError::Open { path: path.into(), reason };
+        let library = wine::Library::read(path).map_err(failed)?;
+        let functions = Functions::of(&Opened { source: Source::Wine(&library), path }, version)?;
+        Ok(Functions { windows: Some(library), ..functions })
+    }
+
+    fn of(opened: &Opened<'_>, version: FmiVersion) -> Result<Functions, LoadError> {
+        let (version, names) = match version {
+            FmiVersion::Fmi2 => (Version::Two(fmi2::Functions::load(opened)?), fmi2::SHARED),
+            FmiVersion::Fmi3 => (Version::Three(fmi3::Functions::load(opened)?), fmi3::SHARED),
+        };
+        Ok(Functions {
+            shared: Shared::load(opened, &names)?,
+            version,
+            #[cfg(target_os = "linux")]
+            windows: None,
+        })
+    }
+
+    /// True if they run under Wine.
+    pub(super) fn are_remote(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.windows.is_some();
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Runs what makes an instance, in a new process if the library is for Windows.
+    fn starting<T>(
+        &self,
+        with: &Instantiation<'_>,
+        call: &'static str,
+        make: impl FnOnce() -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        #[cfg(target_os = "linux")]
+        if let Some(library) = &self.windows {
+            let remote = wine::Remote::start(library, with.log.clone(), with.limit);
+            let remote = remote.map_err(|reason| CallError::Remote { call, reason })?;
+            return wine::with_remote(Box::new(remote), make);
+        }
+        make()
     }
 
     /// The names of all functions of all versions.
@@ -160,12 +206,13 @@ impl Instance {
         trace::announce(0, with.log.instance(), with.limit);
         trace::enter(trace::number(call), 0);
         // SAFETY: the context is alive until the instance is dropped.
-        let made = unsafe {
+        let make = || unsafe {
             match &functions.version {
                 Version::Two(own) => Ok(own.instantiate(with, &texts, context.as_ptr())),
                 Version::Three(own) => own.instantiate(with, &texts, context.as_ptr()),
             }
         };
+        let made = functions.starting(with, call, make);
         trace::leave();
         restore_float_mode(&with.log, call);
         let Some(pointer) = made.as_ref().ok().copied().and_then(NonNull::new) else {
@@ -184,6 +231,13 @@ impl Instance {
             plain: Plain::None,
             life: Cell::new(if trace::is_on() { InstanceStatus::Noted } else { InstanceStatus::Alive }),
         })
+    }
+
+    /// The process that it lives in, if it has one of its own.
+    #[cfg(target_os = "linux")]
+    pub(super) fn remote(&self) -> Option<&wine::Remote> {
+        // SAFETY: stubs that make instances of Windows libraries give such a process, which lives until the instance is freed.
+        self.functions.are_remote().then(|| unsafe { &*self.pointer.as_ptr().cast::<wine::Remote>() })
     }
 
     /// Its log.
@@ -237,6 +291,10 @@ impl Instance {
     pub(super) fn failed(&self, call: &'static str, status: Status) -> CallError {
         if status == Status::Fatal {
             self.life.set(InstanceStatus::Dead);
+        }
+        #[cfg(target_os = "linux")]
+        if let (Status::Unknown(wine::GONE), Some(remote)) = (status, self.remote()) {
+            return CallError::Remote { call, reason: remote.last_words() };
         }
         CallError::Status { call, status, messages: self.log.take() }
     }

@@ -86,7 +86,7 @@ impl Log {
         }
     }
 
-    fn add(&self, status: Status, category: String, text: String) {
+    pub(crate) fn add(&self, status: Status, category: String, text: String) {
         let time = self.time();
         let text = text.trim_end().to_owned();
         let message = LogMessage { instance: self.instance.clone(), time, status, category, text };

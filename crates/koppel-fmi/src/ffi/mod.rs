@@ -166,6 +166,8 @@ pub enum CallError {
     ZeroByte { call: &'static str, what: &'static str },
     #[error("{call} returned no state")]
     NoState { call: &'static str },
+    #[error("{call}, under Wine: {reason}")]
+    Remote { call: &'static str, reason: String },
 }
 
 impl CallError {

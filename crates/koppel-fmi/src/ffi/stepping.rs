@@ -2,8 +2,12 @@
 
 use super::instance::{Instance, InstanceStatus, Version, call, restore_float_mode};
 use super::plain::PlainStep;
-use super::trace::Notes;
+use super::trace::{self, Notes};
 use super::{CallError, CompletedStep, EventInfo, Interruption, StepCall, fmi2, fmi3};
+#[cfg(target_os = "linux")]
+use crate::description::FmiVersion;
+#[cfg(target_os = "linux")]
+use crate::wine;
 use std::ffi::c_int;
 
 /// A moment inside a step at which the FMU asks back.
@@ -71,11 +75,24 @@ pub(super) enum Plain {
     None,
     Two(PlainStep<fmi2::Plain>),
     Three(PlainStep<fmi3::Plain>),
+    /// In another process.
+    #[cfg(target_os = "linux")]
+    Wine(wine::PlainStep),
 }
 
 impl Instance {
     /// Makes plain steps with these reals possible, if the FMU has what they need.
     pub(crate) fn prepare_plain_steps(&mut self, inputs: &[u32], outputs: &[u32]) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(remote) = self.remote() {
+            let (version, can_step) = match &self.functions.version {
+                Version::Two(own) => (FmiVersion::Fmi2, own.do_step.get().is_ok()),
+                Version::Three(own) => (FmiVersion::Fmi3, own.do_step.get().is_ok()),
+            };
+            let plain = wine::PlainStep::new(remote, version, inputs, outputs).filter(|_| can_step);
+            self.plain = plain.map_or(Plain::None, Plain::Wine);
+            return !matches!(self.plain, Plain::None);
+        }
         let plain = match &self.functions.version {
             Version::Two(own) => {
                 fmi2::Plain::of(own).map(|calls| Plain::Two(PlainStep::new(calls, inputs, outputs)))
@@ -125,10 +142,32 @@ impl Instance {
                     self.log.set_time(step.time);
                     plain.run(instance, step, values, results, notes, failed)
                 }
+                #[cfg(target_os = "linux")]
+                Plain::Wine(plain) => self.remote_step(plain, step, values, results),
             }
         };
         restore_float_mode(&self.log, "its step");
         done
+    }
+
+    /// A plain step in another process.
+    #[cfg(target_os = "linux")]
+    fn remote_step(
+        &self,
+        plain: &wine::PlainStep,
+        step: StepCall,
+        values: &[f64],
+        results: &mut [f64],
+    ) -> Result<(), Box<Interruption>> {
+        self.log.set_time(step.time);
+        let Some(remote) = self.remote() else { return Err(self.dead()) };
+        trace::enter(trace::number("fmi2DoStep"), self.number());
+        let done = plain.run(remote, step, values, results);
+        trace::leave();
+        done.map_err(|stopped| match stopped {
+            wine::Stopped::Failed(call, code) => Interruption::of(self.failed(call, code.into())),
+            wine::Stopped::Early(info) => Box::new(Interruption::Stopped(info)),
+        })
     }
 
     #[cold]

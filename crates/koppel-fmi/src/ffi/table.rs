@@ -1,7 +1,10 @@
 //! Tables of function pointers, resolved once.
 
 use super::{CallError, LoadError, trace};
+#[cfg(target_os = "linux")]
+use crate::wine;
 use libloading::Library;
+use std::ffi::c_void;
 use std::path::Path;
 
 /// A function of a library, with its name.
@@ -25,10 +28,34 @@ impl<F> Optional<F> {
     }
 }
 
-/// A library that stays open.
+/// Where functions are looked up.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// A library that stays open.
+    Native(&'a Library),
+    /// A Windows library in processes of its own.
+    #[cfg(target_os = "linux")]
+    Wine(&'a wine::Library),
+}
+
+/// A library with its path.
 pub(super) struct Opened<'a> {
-    pub(super) library: &'a Library,
+    pub(super) source: Source<'a>,
     pub(super) path: &'a Path,
+}
+
+impl Opened<'_> {
+    fn symbol(&self, symbol: &'static str) -> Option<*const c_void> {
+        match self.source {
+            Source::Native(library) => {
+                // SAFETY: only its address is taken.
+                let found = unsafe { library.get::<*const c_void>(symbol.as_bytes()) };
+                found.ok().map(|found| *found)
+            }
+            #[cfg(target_os = "linux")]
+            Source::Wine(library) => wine::stub(library, symbol),
+        }
+    }
 }
 
 /// What a table is made of.
@@ -43,10 +70,13 @@ pub(super) trait Entry: Sized {
 
 impl<F: Copy> Entry for Optional<F> {
     unsafe fn find(opened: &Opened<'_>, symbol: &'static str) -> Result<Self, LoadError> {
-        // SAFETY: promised by the caller.
-        let found = unsafe { opened.library.get::<F>(symbol.as_bytes()) };
-        let function = |pointer| Function { name: symbol, number: trace::number(symbol), pointer };
-        Ok(Optional(found.map(|pointer| function(*pointer)).map_err(|_| symbol)))
+        const { assert!(size_of::<F>() == size_of::<*const c_void>(), "a function pointer") };
+        let function = |pointer: *const c_void| {
+            // SAFETY: promised by the caller.
+            let pointer = unsafe { std::mem::transmute_copy::<*const c_void, F>(&pointer) };
+            Function { name: symbol, number: trace::number(symbol), pointer }
+        };
+        Ok(Optional(opened.symbol(symbol).map(function).ok_or(symbol)))
     }
 }
 

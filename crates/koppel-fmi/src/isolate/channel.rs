@@ -4,11 +4,12 @@
 //! answer. Both sides wait awake for a while, then asleep on a futex:
 //!
 //! * how long the other side usually takes is learned: it is waited for awake that long and as long again, so that a step of
-//!   usual length costs no waking up; what usually takes longer than [`LONGEST`] is slept through, as waking up is little
+//!   usual length costs no waking up; what usually takes longer than `spin::LONGEST` is slept through, as waking up is little
 //!   beside it;
 //! * nobody waits awake when there are more processes than processors.
 
 use super::memory::{Control, Memory, Turn};
+use super::spin::{FIRST_LOOKS, LOOKS, SHORTEST, Spin};
 use rustix::thread::futex;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -199,35 +200,6 @@ impl Take<'_> {
     }
 }
 
-/// How long the other side usually takes, in nanoseconds.
-#[derive(Default)]
-struct Spin {
-    usual: f64,
-}
-
-/// Looks at the other side's word this often before looking at the clock.
-const FIRST_LOOKS: u32 = 200;
-/// Looks between two looks at the clock.
-const LOOKS: u32 = 64;
-/// Waits that usually take longer are slept through: waking up costs a hundredth of this.
-const LONGEST: Duration = Duration::from_millis(2);
-/// Least time to wait awake, if at all: some times what waking up costs.
-const SHORTEST: Duration = Duration::from_micros(100);
-
-impl Spin {
-    /// How long to wait awake.
-    fn patience(&self) -> Duration {
-        let usual = Duration::from_nanos(self.usual as u64);
-        if usual > LONGEST { Duration::ZERO } else { (2 * usual).max(SHORTEST) }
-    }
-
-    /// Learns from a wait. A very long one counts as twice the longest that is waited for awake: it may be the only one.
-    fn learn(&mut self, waited: Duration) {
-        let waited = waited.min(2 * LONGEST).as_nanos() as f64;
-        self.usual += 0.125 * (waited - self.usual);
-    }
-}
-
 #[inline]
 fn pass(turn: &Turn) {
     turn.count.fetch_add(1, Ordering::SeqCst);
@@ -248,7 +220,7 @@ fn wait<E>(
     for _ in 0..if may_spin { FIRST_LOOKS } else { 1 } {
         let count = turn.count.load(Ordering::Acquire);
         if count != last {
-            spin.usual *= 0.875;
+            spin.learn_of_none();
             return Ok(count);
         }
         std::hint::spin_loop();
@@ -307,24 +279,4 @@ fn sleep(turn: &Turn, last: u32, longest: Duration) {
         let _ = futex::wait(&turn.count, futex::Flags::empty(), last, Some(&longest));
     }
     turn.is_asleep.store(0, Ordering::SeqCst);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patience_follows_the_steps_of_the_other_side() {
-        let mut spin = Spin::default();
-        assert_eq!(spin.patience(), SHORTEST);
-        let mut wait = |time: Duration| {
-            (0..50).for_each(|_| spin.learn(time));
-            spin.patience()
-        };
-        let step = Duration::from_micros(600);
-        let patience = wait(step);
-        assert!(patience > step && patience < 3 * step, "{patience:?}");
-        assert_eq!(wait(Duration::from_millis(10)), Duration::ZERO, "long steps are slept through");
-        assert!(wait(step) > step, "and short ones are waited for again");
-    }
 }

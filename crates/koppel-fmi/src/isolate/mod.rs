@@ -36,7 +36,7 @@ pub use sandbox::{Confinement, Sandbox};
 
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
-use crate::import::Options;
+use crate::import::{Options, Solving};
 use koppel::system::Subsystem;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,13 +61,17 @@ mod protocol;
 mod ring;
 #[cfg(target_os = "linux")]
 mod serve;
+#[cfg(target_os = "linux")]
+mod spin;
 
 #[cfg(target_os = "linux")]
 pub(crate) use lifeline::ignore_signals;
 #[cfg(target_os = "linux")]
 pub(crate) use memory::Map;
 #[cfg(target_os = "linux")]
-pub(crate) use process::{FAREWELL, Process, end_all_with, end_children_with};
+pub(crate) use process::{FAREWELL, Process, end_all_with, end_children_with, has_processors};
+#[cfg(target_os = "linux")]
+pub(crate) use spin::{FIRST_LOOKS, LOOKS, SHORTEST, Spin};
 
 /// The program that hosts FMUs; it must call [`serve`] with the number that follows its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,8 +136,21 @@ impl Isolation {
 /// Something that is done with an FMU in a process of its own: bytes in, bytes or words about a failure out.
 pub type Job = fn(&Arc<Fmu>, &[u8]) -> Result<Vec<u8>, String>;
 
+/// Whether FMUs can be isolated on this machine, and how well they are confined then.
+#[must_use]
+pub fn availability() -> (bool, String) {
+    #[cfg(target_os = "linux")]
+    return (true, sandbox::abilities());
+    #[cfg(not(target_os = "linux"))]
+    (false, "on Linux only".into())
+}
+
 /// An instance of an FMU in a process of its own.
 pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Box<dyn Subsystem>> {
+    if fmu.runs_under_wine(options.solving) {
+        let options = Options { call_limit: isolation.step_timeout, ..options.clone() };
+        return crate::import::instantiate_any(fmu, &options);
+    }
     #[cfg(target_os = "linux")]
     return Ok(Box::new(parent::Isolated::new(fmu, options, isolation)?));
     #[cfg(not(target_os = "linux"))]
@@ -145,6 +162,12 @@ pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<
 
 /// Does the job called `name` in a process of its own; a crash or hang of the FMU becomes [`Error::Ended`].
 pub fn run_job(fmu: &Arc<Fmu>, name: &str, input: &[u8], isolation: &Isolation) -> Result<Vec<u8>> {
+    let is_remote =
+        [Solving::Own, Solving::Koppel(None)].into_iter().any(|solving| fmu.runs_under_wine(solving));
+    if is_remote && name == crate::probe::JOB {
+        let words = |text| Box::new(Error::Remote { text, hint: None });
+        return crate::probe::job(fmu, input).map_err(words);
+    }
     #[cfg(target_os = "linux")]
     return link::run_job(fmu, name, input, isolation);
     #[cfg(not(target_os = "linux"))]

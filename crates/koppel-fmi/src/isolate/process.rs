@@ -19,7 +19,7 @@ static WORKERS: AtomicUsize = AtomicUsize::new(0);
 pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// True if every worker, and this process, can have a processor of its own.
-pub(super) fn has_processors() -> bool {
+pub(crate) fn has_processors() -> bool {
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     let processors = *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     WORKERS.load(Ordering::Relaxed) < processors

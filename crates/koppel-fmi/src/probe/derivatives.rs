@@ -2,7 +2,8 @@
 //!
 //!   ∂y/∂u ≈ (y(u + δ) - y(u - δ)) / (2δ),     δ = 10⁻⁴ of the input's or state's size          (1)
 //!
-//! A derivative agrees with (1) to a thousandth of itself, or to what round-off leaves of the difference.
+//! A derivative agrees with (1) to a thousandth of itself, or to what round-off leaves of the difference. At a kink the differences to
+//! either side are two; what lies between them agrees.
 
 use super::experiment::{Body, Experiment, WARM_UP};
 use super::findings::{Judgement, failed, held, not_tried};
@@ -26,6 +27,8 @@ struct Knowns {
 /// One column by differences: the change of all unknowns, and the round-off in it.
 struct Column {
     slope: Vec<f64>,
+    /// To either side.
+    sides: [Vec<f64>; 2],
     noise: Vec<f64>,
 }
 
@@ -84,8 +87,12 @@ fn against_differences(
                 continue;
             }
             let (given, found, noise) = (given[i], column.slope[i], column.noise[i]);
+            let [above, below] = [column.sides[0][i], column.sides[1][i]];
             let size = given.abs().max(found.abs());
-            let apart = (given - found).abs();
+            let apart = match given.max(above.min(below)).min(above.max(below)) {
+                nearest if nearest == given => 0.0,
+                _ => (given - found).abs(),
+            };
             if apart.is_nan() || apart > AGREES * size + noise {
                 // It may be evaluated in steps only: that it stays proves nothing.
                 if silent.contains(&variables[*unknown].name) {
@@ -134,9 +141,9 @@ fn knowns(on: &Experiment<'_>, body: &Body) -> Knowns {
 /// Equation (1) for known number `j`.
 fn column(on: &Experiment<'_>, body: &mut Body, knowns: &Knowns, j: usize) -> Result<Column> {
     let middle = on.inputs(WARM_UP);
-    let mut sides = [Vec::new(), Vec::new()];
+    let mut all = [Vec::new(), Vec::new(), Vec::new()];
     let mut delta = 0.0;
-    for (side, values) in [1.0, -1.0].iter().zip(&mut sides) {
+    for (side, values) in [1.0, -1.0, 0.0].iter().zip(&mut all) {
         let mut outputs = vec![0.0; body.subsystem().ports().outputs.len()];
         let mut inputs = middle.clone();
         if let Some(input) = knowns.inputs.get(j) {
@@ -158,11 +165,14 @@ fn column(on: &Experiment<'_>, body: &mut Body, knowns: &Knowns, j: usize) -> Re
             body.try_states(&body.plain_states())?;
         }
     }
-    let [above, below] = sides;
+    let [above, below, here] = all;
+    let slopes =
+        |of: &[f64], sign: f64| of.iter().zip(&here).map(|(y, y0)| sign * (y - y0) / delta).collect();
+    let sides = [slopes(&above, 1.0), slopes(&below, -1.0)];
     let slope = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * delta)).collect();
     let noise = above.iter().zip(&below).map(|(a, b)| 100.0 * f64::EPSILON * a.abs().max(b.abs()) / delta);
     let noise: Vec<f64> = noise.collect();
-    Ok(Column { slope, noise })
+    Ok(Column { slope, sides, noise })
 }
 
 /// To six digits: differences have no more.

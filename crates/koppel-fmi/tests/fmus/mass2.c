@@ -56,6 +56,11 @@ enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING };
 #define NOTE(what, time, flag) (void)i
 #endif
 
+#ifdef NEEDS_HELPER
+double helper(double x);
+double use_helper(void) { return helper(1.0); }
+#endif
+
 const char *fmi2GetVersion(void) { return "2.0"; }
 const char *fmi2GetTypesPlatform(void) { return "default"; }
 

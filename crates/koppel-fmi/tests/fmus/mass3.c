@@ -43,7 +43,7 @@ void *fmi3InstantiateCoSimulation(const char *name, const char *token, const cha
         log(environment, ERROR, "logStatusError", "wrong token");
         return NULL;
     }
-    if (events || early || resources[strlen(resources) - 1] != '/')
+    if (events || early || !strchr("/\\", resources[strlen(resources) - 1]))
         return NULL;
     Instance *i = calloc(1, sizeof *i);
     model_start(&i->model);

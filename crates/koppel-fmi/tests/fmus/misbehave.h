@@ -5,6 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef _WIN32
+#define NOGDI
+#include <windows.h>
+#define nanosleep(time, rest) Sleep((DWORD)(1000 * (time)->tv_sec + (time)->tv_nsec / 1000000))
+#define fork() (-1)
+#define pause() Sleep(INFINITE)
+#endif
+
 static void misbehave(int how, double end)
 {
     struct timespec second = {1, 0}, moment = {0, 60000000};

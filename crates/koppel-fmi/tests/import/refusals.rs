@@ -66,13 +66,13 @@ fn what_cannot_be_instantiated_says_why() {
     let other = folder.path().join("other.fmu");
     let files = [
         ("modelDescription.xml", MASS2.as_bytes()),
-        ("binaries/win64/mass.dll", b"MZ"),
+        ("binaries/win32/mass.dll", b"MZ"),
         ("binaries/darwin64/mass.dylib", b"x"),
     ];
     pack(&other, &files);
     let error = try_instance(&other, options(&[])).err().unwrap();
     assert!(
-        error.ends_with("has no binary `mass.so` for this platform (linux64); there are: darwin64, win64"),
+        error.ends_with("has no binary `mass.so` for this platform (linux64); there are: darwin64, win32"),
         "{error}"
     );
     pack(

@@ -32,6 +32,7 @@
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `variant.rs`   | the same system with other settings, again and again       |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
+//! | `one_fmu.rs`   | one FMU as a system                                        |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `apply.rs`     | chosen settings, written into the file                     |
 //! | `reads.rs`     | files that the system reads                                |
@@ -52,6 +53,7 @@ mod locate;
 mod map_file;
 mod mistake;
 mod models;
+mod one_fmu;
 mod other_kinds;
 mod overrides;
 mod reads;
@@ -81,6 +83,7 @@ pub use fields::Fields;
 pub use fmu::FmuSpec;
 pub use isolation::{Isolating, KEYS as ISOLATION_KEYS};
 pub use mistake::{Mark, Marks, Mistake, Mistakes, Span, known_names};
+pub use one_fmu::{is_fmu, load_fmu};
 pub use reads::files_read;
 pub use structure::{Exported, export, is_structure, load_structure};
 pub use subsystem::SubsystemSpec;

@@ -13,6 +13,7 @@ use super::recommend::{Recommendation, recommend};
 use super::robustness::{Robustness, robustness};
 use super::step_matrix::StepMatrix;
 use super::trust::{Trust, trust};
+use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
 use crate::run::{Run, RunConfig};
 use serde::Serialize;
@@ -46,11 +47,24 @@ pub struct ForecastOptions<'a> {
     pub progress: &'a (dyn Fn(&str) + Sync),
     /// Makes a copy of the run at its start, which is walked and thrown away where the run itself could not be put back.
     pub copy: Option<&'a (dyn Fn() -> Option<Run> + Sync)>,
+    /// Whether a run with other settings would begin, or in words why not: what it refuses is not recommended.
+    pub accepts: Accepts<'a>,
 }
+
+/// Tells whether a run with these settings would begin.
+pub type Accepts<'a> = Option<&'a (dyn Fn(&RunConfig) -> std::result::Result<(), String> + Sync)>;
 
 impl Default for ForecastOptions<'_> {
     fn default() -> Self {
-        ForecastOptions { methods: None, error: 0.05, vary: None, blame: None, progress: &|_| {}, copy: None }
+        ForecastOptions {
+            methods: None,
+            error: 0.05,
+            vary: None,
+            blame: None,
+            progress: &|_| {},
+            copy: None,
+            accepts: None,
+        }
     }
 }
 
@@ -83,6 +97,7 @@ pub struct Forecast {
     /// Integrators left out.
     pub integrators: usize,
     /// Critical modes left out because no output sees them.
+    #[serde(rename = "hidden_modes")]
     pub unseen: usize,
     /// The error to be expected.
     pub error: Option<GlobalError>,
@@ -162,12 +177,16 @@ impl Forecast {
         forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.left_out.extend(forecast.trust.not_followed.clone());
         forecast.doubt();
-        // Of what is not to be trusted no more is said than stable steps, and of other methods only if they are asked for.
         let is_doubted = forecast.trust.doubt.is_some();
-        if !is_doubted || options.methods.is_some() {
+        if is_doubted {
+            // What the models of the start say of the run was not verified.
+            forecast.error = None;
+            forecast.limits.iter_mut().filter(|limit| !limit.is_refused).for_each(Limit::forget);
+        } else {
             let others = forecast.affordable(&system, &settings[1..], options.methods.is_some());
-            let others = limits(&system, &others, scan, &report);
-            forecast.limits.extend(others.into_iter().map(|limit| Limit { is_own: false, ..limit }));
+            let (others, refused) = begun(others, options);
+            let others = limits(&system, &others, scan, &report).into_iter().chain(refused);
+            forecast.limits.extend(others.map(|limit| Limit { is_own: false, ..limit }));
         }
         // What the models of the start recommend holds for the whole run, or not at all.
         let is_whole = !is_doubted && forecast.trust.grows_later.is_none();
@@ -179,11 +198,17 @@ impl Forecast {
             progress("connections, each made ideal");
             forecast.blame = forecast.blamed(&system, config, reference.as_ref(), options.blame.is_some());
         }
-        if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
+        if let Some(variation) = options.vary.filter(|_| is_whole && forecast.verdict == Verdict::Stable) {
             progress("parameters, each varied");
             forecast.robustness = robustness(run, &system, config, variation).ok();
         }
         forecast
+    }
+
+    /// True if the models of the start hold for the whole run, so that figures follow from them.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.verdict != Verdict::Untrusted && self.trust.doubt.is_none()
     }
 
     /// The settings whose stable steps can be found within the budget, in their order; the rest is named.
@@ -216,7 +241,7 @@ impl Forecast {
             (self.verdict, self.reason) = (Verdict::Unstable, Some(reason));
             self.spectral_radius = Some(radius).filter(|radius| radius.is_finite());
         }
-        if let Some(doubt) = self.trust.doubt.as_ref().filter(|_| self.verdict != Verdict::Untrusted) {
+        if let Some(doubt) = self.trust.changes.as_ref().filter(|_| self.verdict != Verdict::Untrusted) {
             self.verdict = Verdict::Untrusted;
             self.reason = Some(doubt.clone());
         }
@@ -286,6 +311,29 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
         modes: spectrum.modes,
         ..Forecast::unknown(String::new())
     })
+}
+
+/// Those with which a run would begin, and the others as refused. What a method needs does not depend on the schedule.
+fn begun(settings: Vec<RunConfig>, options: &ForecastOptions<'_>) -> (Vec<RunConfig>, Vec<Limit>) {
+    let Some(accepts) = options.accepts else { return (settings, Vec::new()) };
+    let mut known: Vec<(CouplingConfig, std::result::Result<(), String>)> = Vec::new();
+    let (mut taken, mut refused) = (Vec::new(), Vec::new());
+    for config in settings {
+        let found = match known.iter().find(|(coupling, _)| *coupling == config.coupling) {
+            Some((_, found)) => found.clone(),
+            None => {
+                (options.progress)(&format!("whether a run with {} begins", config.coupling.name()));
+                let found = accepts(&config);
+                known.push((config.coupling.clone(), found.clone()));
+                found
+            }
+        };
+        match found {
+            Ok(()) => taken.push(config),
+            Err(problem) => refused.push(Limit::refused(config, problem)),
+        }
+    }
+    (taken, refused)
 }
 
 fn scan(system: &LinearSystem, config: &RunConfig, stiffness: Option<&Stiffness>) -> Scan {

@@ -49,6 +49,29 @@ pub struct Limit {
     pub config: RunConfig,
 }
 
+impl Limit {
+    /// Where the models of the start do not hold for the run nothing is known.
+    pub(super) fn forget(&mut self) {
+        (self.intervals, self.unknown, self.scanned) = (Vec::new(), Vec::new(), None);
+        self.problem = Some("the linear models of the start do not hold for the whole run".into());
+    }
+
+    /// Of settings with which no run begins.
+    pub(super) fn refused(config: RunConfig, problem: String) -> Self {
+        Limit {
+            method: config.coupling.name().to_owned(),
+            schedule: config.schedule.clone(),
+            is_own: false,
+            intervals: Vec::new(),
+            scanned: None,
+            unknown: Vec::new(),
+            is_refused: true,
+            problem: Some(problem),
+            config,
+        }
+    }
+}
+
 /// The run's settings, then others: the same with every other method under every schedule. With an iteration there are no others,
 /// because it makes the methods alike.
 pub fn candidates(config: &RunConfig, methods: Methods) -> Vec<RunConfig> {

@@ -56,7 +56,7 @@ pub use certificate::{
 pub use consistency::consistency;
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
-pub use forecast::{Forecast, ForecastOptions, Verdict};
+pub use forecast::{Accepts, Forecast, ForecastOptions, Verdict};
 pub(crate) use global_error::ReferenceCache;
 pub use global_error::{Excitation, GlobalError, OutputError, Reference};
 pub use growth::{Found, Growth};

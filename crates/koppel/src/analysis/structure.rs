@@ -38,11 +38,11 @@ pub struct SubsystemReport {
     /// Its name.
     pub name: String,
     /// Where its feed-through is known from.
-    #[serde(rename = "told")]
     pub source: Source,
     /// Outputs that follow inputs at once, with those inputs.
     pub feed_through: Vec<(String, Vec<String>)>,
     /// Outputs of unknown dependency that follow no input where the subsystem stands now.
+    #[serde(rename = "no_effect_found")]
     pub unseen: Vec<String>,
     /// Whether its state can be saved and restored: needed to iterate steps.
     pub can_roll_back: bool,

@@ -1,9 +1,10 @@
 //! How far a forecast can be trusted: where models come from, how well they predict, and whether they stay the same.
 //!
 //! Where a subsystem is not linear, or the run has timed changes, the run is walked to its end, or as far as a number of steps of
-//! subsystems goes, and linearised again on the way, also after each change. If the verdict changes, or the largest stable step by more
-//! than a quarter, or linear models miss the first steps of the run by more than a quarter, the forecast is not to be trusted. Exact models
-//! that a change makes grow make the run unstable. What comes after the stop condition of the run does not count.
+//! subsystems goes, and linearised again on the way, also after each change. The verdict holds if all linearisations agree on it at the
+//! run's own step. Figures hold only where the models of the start do: neither does the largest stable step change by more than a
+//! quarter, nor do linear models miss the first steps of the run by more than that. Exact models that a change makes grow make the run
+//! unstable. What comes after the stop condition of the run does not count.
 //!
 //! If models miss the run, the one that misses most by itself is named: each is moved by the inputs that the run has at its communication
 //! points, linear within each step, so that no other model makes a difference.
@@ -11,7 +12,7 @@
 //! The run is restored afterwards; of one that cannot be put back, a copy is walked and held against its
 //! models of the start.
 
-use super::limits::Limit;
+use super::limits::{Limit, reason};
 use super::linear_system::LinearSystem;
 use crate::error::Result;
 use crate::linalg::{Matrix, expm};
@@ -41,9 +42,13 @@ pub struct Trust {
     /// Subsystem by subsystem.
     pub models: Vec<ModelTrust>,
     /// Until when the run was walked and linearised again, in s; nothing if all subsystems are linear or it cannot be put back.
+    #[serde(rename = "simulated_to")]
     pub walked_to: Option<f64>,
-    /// Why the forecast is not to be trusted.
+    /// Why the models of the start do not hold for the run: its error, stable steps and better settings are not known.
     pub doubt: Option<String>,
+    /// Why not even the verdict is to be trusted.
+    #[serde(skip)]
+    pub(super) changes: Option<String>,
     /// Why the run grows from some time on although it does not at its start, and the growth per macro step from there on.
     #[serde(skip)]
     pub(super) grows_later: Option<(String, f64)>,
@@ -65,6 +70,7 @@ pub struct ModelTrust {
     /// not, or the run cannot be put back.
     pub error: Option<f64>,
     /// The same with the inputs that the run gives it, so that no other model makes a difference.
+    #[serde(rename = "error_with_inputs_of_run")]
     pub alone: Option<f64>,
     /// How it was found, if by exciting the subsystem.
     pub identified: Option<Identified>,
@@ -97,7 +103,7 @@ pub(super) fn trust(
     };
     let models = (0..system.parts.len()).map(model).collect();
     let mut trust = Trust { models, ..Trust::default() };
-    trust.doubt = trust.models.iter().find_map(ModelTrust::doubt);
+    trust.changes = trust.models.iter().find_map(ModelTrust::doubt);
     let is_exact = system.parts.iter().all(|part| part.is_exact);
     if is_exact && run.changes().count() == 0 {
         return trust;
@@ -111,11 +117,17 @@ pub(super) fn trust(
         }
         // What was excited at the start would be the same everywhere.
         let can_relinearise = trust.models.iter().all(|model| model.identified.is_none());
-        if run.restore(&start).is_ok() && trust.doubt.is_none() && can_relinearise {
-            let _ = walk(run, system, config, own, &mut trust);
+        if run.restore(&start).is_ok() && trust.changes.is_none() && can_relinearise {
+            if let Err(error) = walk(run, system, config, own, &mut trust) {
+                let known = trust.changes.take();
+                trust.changes =
+                    known.or_else(|| Some(format!("the run could not be followed: {}", reason(&error))));
+            }
             let _ = run.restore(&start);
+        } else if !can_relinearise && trust.changes.is_none() {
+            trust.changes.clone_from(&trust.doubt);
         }
-    } else if trust.doubt.is_none()
+    } else if trust.changes.is_none()
         && (0..system.parts.len()).all(|id| run.network().subsystem(id).capabilities().not_to_probe.is_none())
     {
         // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
@@ -123,8 +135,10 @@ pub(super) fn trust(
         let steps = if is_bounded { MOST_STEPS } else { COMPARED };
         if let Some(mut copy) = copy.and_then(|copy| copy()) {
             let _ = compare(&mut copy, system, config, steps, &mut trust);
+            trust.changes.clone_from(&trust.doubt);
         }
     }
+    trust.doubt = trust.doubt.or_else(|| trust.changes.clone());
     trust
 }
 
@@ -214,8 +228,10 @@ fn walk(
     own: &Limit,
     trust: &mut Trust,
 ) -> Result<()> {
-    // Where the run itself is unstable it leads nowhere.
-    if !system.is_bounded(config)? {
+    let is_exact = system.parts.iter().all(|part| part.is_exact);
+    let is_bounded = system.is_bounded(config)?;
+    // Where an exact run is unstable it leads nowhere.
+    if is_exact && !is_bounded {
         return Ok(());
     }
     let count = system.graph.len().max(1) as u64;
@@ -223,10 +239,13 @@ fn walk(
     let end = last.min(first + (WALKED / count).max(1));
     let stride = ((end - first) / POINTS).max(1);
     let limit = own.intervals.first().filter(|i| i.from_is_open && !i.to_is_open).map(|i| i.to);
-    let is_exact = system.parts.iter().all(|part| part.is_exact);
     let (mut made, mut next) = (run.changes().made(), first + stride);
     while run.index() < end && !run.is_done() {
-        run.advance()?;
+        match run.advance() {
+            // What is unstable fails in the end.
+            Err(_) if !is_bounded => return Ok(()),
+            advanced => advanced?,
+        }
         let is_changed = std::mem::replace(&mut made, run.changes().made()) != run.changes().made();
         let is_point = !is_exact && (run.index() >= next || run.index() == end);
         if run.is_condition_met()? {
@@ -237,8 +256,8 @@ fn walk(
         }
         next = run.index() + stride;
         trust.walked_to = Some(run.time());
-        judge_here(run, config, (limit, is_changed), trust)?;
-        if trust.doubt.is_some() || trust.grows_later.is_some() {
+        judge_here(run, config, (is_bounded, limit, is_changed), trust)?;
+        if trust.changes.is_some() || trust.grows_later.is_some() {
             return Ok(());
         }
     }
@@ -257,24 +276,27 @@ fn walk(
 fn judge_here(
     run: &mut Run,
     config: &RunConfig,
-    (limit, is_changed): (Option<f64>, bool),
+    (was_bounded, limit, is_changed): (bool, Option<f64>, bool),
     trust: &mut Trust,
 ) -> Result<()> {
     let here = LinearSystem::new(run)?;
     let time = run.time();
-    if !here.is_bounded(config)? {
+    let is_bounded = here.is_bounded(config)?;
+    if is_bounded != was_bounded {
         if is_changed && here.is_exact() {
             let radius = here.growth(config)?.radius;
             trust.grows_later = Some((format!("from the change before t = {time} s on"), radius));
         } else {
-            trust.doubt = Some(format!(
-                "the verdict changes during the run: linearised at t = {time} s it is unstable"
+            let verdict = if is_bounded { "stable" } else { "unstable" };
+            trust.changes = Some(format!(
+                "the verdict changes during the run: linearised at t = {time} s it is {verdict}"
             ));
         }
         return Ok(());
     }
     let bounded_at = |step: f64| here.is_bounded(&RunConfig { step, ..config.clone() });
     if let Some(limit) = limit
+        && trust.doubt.is_none()
         && !here.is_exact()
         && (!bounded_at(limit / MOVES)? || bounded_at(limit * MOVES)?)
     {

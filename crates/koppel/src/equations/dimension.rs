@@ -19,6 +19,9 @@ use std::ops::Range;
 const BASES: usize = 7;
 const NAMES: [&str; BASES] = ["kg", "m", "s", "A", "K", "mol", "cd"];
 const SECOND: usize = 2;
+/// Units with names that say more than their base units.
+const NAMED: [&str; 17] =
+    ["N", "J", "W", "Pa", "V", "Ohm", "C", "F", "H", "T", "m/s", "m/s2", "N/m", "N.s/m", "km/h", "kN", "bar"];
 
 /// What is known of the unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,8 +71,15 @@ impl Dimension {
         Dimension { exponents, factor: 1.0 }
     }
 
-    /// In base units.
+    /// With the unit's own name if it has one, else in base units.
     fn words(self) -> String {
+        let is_meant = |name: &&&str| {
+            Unit::parse(name).ok().as_ref().and_then(Dimension::of).is_some_and(|unit| unit.fits(self))
+        };
+        NAMED.iter().find(is_meant).map_or_else(|| self.in_base_units(), |name| (*name).to_owned())
+    }
+
+    fn in_base_units(self) -> String {
         let power = |(name, exponent): (&&str, f64)| match exponent {
             0.0 => None,
             1.0 => Some((*name).to_owned()),
@@ -174,7 +184,8 @@ impl Checker<'_> {
         if let (Size::Known(wanted), Size::Known(found)) = (wanted, found)
             && !wanted.fits(found)
         {
-            let what = format!("`{name}` is in {}, its formula in {}", wanted.words(), found.words());
+            let own = self.names.unit(name).map_or_else(|| wanted.words(), |unit| unit.name.clone());
+            let what = format!("`{name}` is in {own}, its formula in {}", found.words());
             self.mistakes.push(Mistake::at(span, what).hint(ADVICE));
         }
     }
@@ -223,7 +234,8 @@ impl Checker<'_> {
                     Size::Unknown
                 }
             };
-            stack.push(size);
+            // What follows from a mistake is none.
+            stack.push(if clash.is_some() { Size::Unknown } else { size });
             if let Some(what) = clash
                 && !std::mem::replace(&mut is_told, true)
             {

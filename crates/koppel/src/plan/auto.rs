@@ -22,8 +22,8 @@ use crate::run::{Run, RunConfig};
 
 /// States up to which the forecast of every method is quick.
 const SMALL: usize = 60;
-/// Steps of linear models cost less than calls of subsystems by this factor.
-const FORECASTS: f64 = 20.0;
+/// Steps of linear models that choosing may take: they call no subsystem.
+const FORECASTS: f64 = 4e6;
 /// What predicted errors are multiplied by where subsystems are not linear.
 const CAUTION: f64 = 2.0;
 
@@ -95,7 +95,7 @@ impl Work<'_> {
             false => (Basis::LinearModels, CAUTION),
         };
         let mut judge = Forecasting::new((system, reference), self.held, task, caution).with_copies(start);
-        let found = search(task, &mut judge, FORECASTS * task.effort, self.progress);
+        let found = search(task, &mut judge, FORECASTS, self.progress);
         let mut choice = taken(task, found, basis, self.time + reference.horizon());
         choice.calls = judge.spent();
         if !is_exact {

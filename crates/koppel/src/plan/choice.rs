@@ -21,6 +21,7 @@ pub struct Choice {
     /// What that rests on.
     pub basis: Basis,
     /// Until which time of the run that was looked at, in s.
+    #[serde(rename = "judged_until")]
     pub looked_until: f64,
     /// Settings that keep the error, the cheapest first, then those that do not, the most exact first.
     pub tried: Vec<TriedSettings>,

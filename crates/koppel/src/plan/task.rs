@@ -44,9 +44,9 @@ const MOST: f64 = 100_000.0;
 
 impl Task {
     /// Calls that choosing may take if it was asked for.
-    pub const ASKED: f64 = 200_000.0;
+    pub const ASKED: f64 = 100_000.0;
     /// Calls that choosing may take if nothing was said of it.
-    pub const UNASKED: f64 = 100_000.0;
+    pub const UNASKED: f64 = 20_000.0;
 
     /// Every method that is tried, at the step of the settings, the simplest first. An iteration makes methods alike: then only holds
     /// are.

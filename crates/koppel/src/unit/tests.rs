@@ -111,6 +111,12 @@ fn radians_meet_numbers_but_not_turns() {
     assert!((convert("rpm", "Hz").factor * 60.0 - 1.0).abs() < 1e-15);
     assert!((convert("Hz", "rev/s").factor - 1.0).abs() < 1e-15);
     assert_eq!(convert("1/min", "1/s").factor, 1.0 / 60.0);
+    // The same of units whose factors files give with few digits.
+    let given = Unit::from_base("1/min", [0, 0, -1, 0, 0, 0, 0, 0], 0.016_666_7, 0.0).unwrap();
+    let refused = Unit::conversion(&given, &unit("rad/s"));
+    assert!(matches!(refused, Err(UnitError::TurnOrAngle { .. })), "{refused:?}");
+    let turns = Unit::from_base("rpm", [0, 0, -1, 0, 0, 0, 0, 1], 0.104_72, 0.0).unwrap();
+    assert!(Unit::conversion(&given, &turns).unwrap().is_identity());
 }
 
 #[test]

@@ -69,6 +69,18 @@ pub(crate) fn right_or_not_trusted(
                 report.push(format!("{what}: {}", forecast.reason.unwrap_or_default()));
                 continue;
             }
+            if !forecast.holds() {
+                // The verdict is about the run's own step alone, and there are no figures.
+                let is_wrong = goes_wrong(&case, &ranges, &run);
+                report.push(format!("{what}: {:?} at its own step, goes wrong {is_wrong}", forecast.verdict));
+                let has_figures = forecast.error.is_some()
+                    || forecast.limits.iter().any(|limit| !limit.intervals.is_empty())
+                    || !forecast.recommended.is_empty();
+                if is_wrong != (forecast.verdict == Verdict::Unstable) || has_figures {
+                    bad.push(report[report.len() - 1].clone());
+                }
+                continue;
+            }
             let limit = forecast.limits[0].intervals.first().filter(|i| i.from_is_open);
             let limit = limit.unwrap_or_else(|| panic!("{what}: {:?}", forecast.limits));
             let wrong = [0.75, 1.25].map(|factor| {

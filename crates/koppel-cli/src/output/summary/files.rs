@@ -1,6 +1,6 @@
 //! What a run left behind, and what to do next.
 
-use super::super::{bytes, quoted, significant};
+use super::super::{bytes, counted, quoted, significant};
 use super::{File, Summary, Written};
 
 impl Summary {
@@ -8,7 +8,7 @@ impl Summary {
     pub(super) fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         if let Some(File { path, sidecar, rows, bytes: size }) = &self.out {
-            files.push(format!("{path}: {rows} rows, {}", bytes(*size)));
+            files.push(format!("{path}: {}, {}", counted(*rows, "row"), bytes(*size)));
             files.extend(sidecar.iter().map(|path| format!("{path}: its units and settings")));
         }
         files.extend(self.report.iter().map(|path| format!("{path}: the report")));

@@ -72,6 +72,15 @@ impl Sandbox {
     }
 }
 
+/// What this kernel offers, in words.
+#[cfg(target_os = "linux")]
+pub(super) fn abilities() -> String {
+    match files::version() {
+        Some(version) => format!("in a sandbox (Landlock {version})"),
+        None => "this kernel has no Landlock: isolated FMUs can write files of the user".into(),
+    }
+}
+
 /// Largest file an FMU may write, in bytes.
 #[cfg(target_os = "linux")]
 const LARGEST_FILE: u64 = 16 << 30;

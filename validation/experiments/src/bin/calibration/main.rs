@@ -4,7 +4,8 @@
 //! $ cargo run --release --package koppel-experiments --bin calibration -- 1 1000
 //! ```
 //!
-//! The arguments are a seed and how many systems there are; a third one prints the runs on which verdicts fail. Each system runs
+//! The arguments are a seed and how many systems there are; `failures` prints the runs on which verdicts fail, `forecasts` leaves out
+//! what confirms runs and prints why forecasts are not trusted. Each system runs
 //! once, with a random step from harmless to unstable, method and schedule; `confirm = "always"`. One system of twenty has its
 //! subsystems exported as FMUs for model exchange, and one of twenty as plain FMUs for co-simulation, without states and derivatives.
 //!
@@ -73,27 +74,40 @@ struct Judged {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().unwrap());
-    let (seed, count) = (arguments.next().unwrap_or(1), arguments.next().unwrap_or(1000));
-    let shows = arguments.next().is_some();
-    let judged: Vec<Judged> = (0..count)
-        .into_par_iter()
-        .filter(|index| {
-            std::env::var("KCLASS")
-                .map_or(true, |list| list.split(',').any(|one| one.parse::<u64>() == Ok(index % 9)))
-        })
-        .flat_map_iter(|index| system(seed, index))
-        .collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |k: usize, usual: u64| arguments.get(k).map_or(usual, |text| text.parse().unwrap());
+    let (seed, count) = (number(0, 1), number(1, 1000));
+    let is = |word: &str| arguments.get(2).is_some_and(|given| given == word);
+    let (shows, only_forecasts) = (is("failures"), is("forecasts"));
+    let confirm = if only_forecasts { Confirm::Off } else { Confirm::Always };
+    let judged: Vec<Judged> =
+        (0..count).into_par_iter().flat_map_iter(|index| system(seed, index, confirm)).collect();
     println!("Seed {seed}: {count} systems, {} runs.\n", judged.len());
-    table(&judged);
-    println!();
+    if !only_forecasts {
+        table(&judged);
+        println!();
+    }
     forecasts(&judged);
+    for run in judged.iter().filter(|run| only_forecasts && run.foreseen.is_remarkable()) {
+        let Foreseen { verdict, is_wrong } = run.foreseen;
+        let text = if is_wrong { &run.text } else { run.text.lines().last().unwrap_or_default() };
+        eprintln!(
+            "{}: {verdict:?}, wrong {is_wrong}, error {:.4}, diverged {}: {text}",
+            CLASSES[run.class].0, run.error, run.has_diverged
+        );
+    }
     for run in judged.iter().filter(|run| shows && run.is_bad()) {
         let (_, high) = run.band.unwrap_or_default();
         eprintln!(
             "{}: {:?}, true error {:.4}, at most {high:.4} stated\n{}",
             CLASSES[run.class].0, run.verdict, run.error, run.text
         );
+    }
+}
+
+impl Foreseen {
+    fn is_remarkable(&self) -> bool {
+        self.is_wrong || self.verdict == Verdict::Untrusted
     }
 }
 
@@ -176,7 +190,7 @@ fn forecasts(judged: &[Judged]) {
 }
 
 /// The runs of one system.
-fn system(seed: u64, index: u64) -> Vec<Judged> {
+fn system(seed: u64, index: u64, confirm: Confirm) -> Vec<Judged> {
     let mut random = SplitMix64(SplitMix64::first(seed.wrapping_mul(1_000_003).wrapping_add(index)));
     let class = index as usize % CLASSES.len();
     let state = random.0;
@@ -195,7 +209,7 @@ fn system(seed: u64, index: u64) -> Vec<Judged> {
             let mut same = SplitMix64(state ^ 0x5555);
             let parts = CLASSES[class].1(&mut same, STOP / steps);
             let wires = wires(parts.len(), &mut same);
-            judge((class, kind), &parts, &wires, (steps, method, schedule))
+            judge((class, kind), &parts, &wires, (steps, method, schedule), confirm)
         })
         .collect()
 }
@@ -238,6 +252,7 @@ fn judge(
     parts: &Parts,
     wires: &[(usize, usize, f64)],
     (steps, method, schedule): (f64, &str, &str),
+    confirm: Confirm,
 ) -> Option<Judged> {
     let step = STOP / steps;
     let own = text(parts, wires, (step, 1, method, schedule));
@@ -257,19 +272,19 @@ fn judge(
     let folder = tempfile::tempdir().unwrap();
     let real = if kind == Kind::Native { own.clone() } else { exported(&own, kind, folder.path()) };
     let forecast = foresee(&real)?;
-    let (rows, certificate) = run(&real, Confirm::Always)?;
+    let (rows, certificate) = run(&real, confirm)?;
     let (error, has_diverged) = match &rows {
         Ok(rows) => (error(rows, &truth), has_left(rows, &truth)),
         Err(()) => (f64::INFINITY, true),
     };
     let doubt = self::error(&rough, &truth);
-    let certificate = certificate?;
     let grown = forecast.spectral_radius.unwrap_or(f64::INFINITY).powf(steps) > GROWN;
     let is_wrong = match forecast.verdict {
         Verdict::Untrusted => false,
         Verdict::Unstable => grown && error < GOOD,
         Verdict::Stable | Verdict::Marginal => has_diverged,
     };
+    let reason = certificate.as_ref().map_or("", |certificate| certificate.reason.as_str());
     Some(Judged {
         class,
         kind,
@@ -277,9 +292,9 @@ fn judge(
         error,
         has_diverged,
         is_true: doubt <= 0.2 * error.max(1e-3),
-        verdict: certificate.verdict,
-        band: certificate.overall.map(|band| (band.error, band.high)),
-        text: format!("{own}# {}\n# {:?}: {:?}", certificate.reason, forecast.verdict, forecast.reason),
+        verdict: certificate.as_ref().map_or(RunVerdict::Unconfirmed, |certificate| certificate.verdict),
+        band: certificate.as_ref().and_then(|one| one.overall).map(|band| (band.error, band.high)),
+        text: format!("{own}# {reason}\n# {:?}: {:?}", forecast.verdict, forecast.reason),
     })
 }
 
