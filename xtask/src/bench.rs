@@ -3,12 +3,13 @@
 use crate::command::{Result, cargo, check_names, output, replace_block};
 
 /// Package and benchmark, whose block in the file has the same name.
-const BENCHES: [(&str, &str); 7] = [
+const BENCHES: [(&str, &str); 8] = [
     ("koppel", "engine"),
     ("koppel", "equations"),
     ("koppel", "certificate"),
     ("koppel", "prestep"),
     ("koppel", "vfps"),
+    ("koppel-fmi", "certified"),
     ("koppel-fmi", "overhead"),
     ("koppel-fmi", "isolation"),
 ];

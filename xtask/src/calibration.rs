@@ -19,7 +19,8 @@ struct Asked {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let Asked { seed, systems } = asked(arguments)?;
     let (first, second) = (seed.to_string(), systems.to_string());
-    let binary = ["run", "--release", "--package", "koppel-experiments", "--bin", "calibration", "--"];
+    // Figures do not depend on the profile.
+    let binary = ["run", "--package", "koppel-experiments", "--bin", "calibration", "--"];
     let text = output(&mut cargo(&[binary.as_slice(), &[&first, &second]].concat()))?;
     let line =
         |name, arguments: &[&str]| Ok::<_, String>(output(&mut program(name, arguments))?.trim().to_owned());

@@ -80,7 +80,7 @@ fn runs_at_other_steps_confirm_what_no_model_tells() {
     let said = folder.succeed(&["run", "system.toml", "--step", "1e-4"]);
     said.says(&["unconfirmed: error unknown: confirming it takes 3.24e5 step calls", "`--confirm always`"]);
     let said = folder.succeed(&["run", "system.toml", "--step", "0.1"]);
-    said.says(&["unconfirmed: error about", "better            a step of 0.0269 s was run"]);
+    said.says(&["unconfirmed: error about", "better            a step of 0.02 s was run"]);
     // The former name of the verdict.
     folder.succeed(&["run", "system.toml", "--step", "1e-4", "--require", "doubtful"]);
     let said = folder.run(&["run", "system.toml", "--confirm", "sometimes"]);

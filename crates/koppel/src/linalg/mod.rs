@@ -21,6 +21,7 @@ mod ops;
 mod phi;
 mod pinv;
 mod rotation;
+mod sparse;
 mod svd;
 
 pub use balance::{Balanced, balance};
@@ -38,4 +39,5 @@ pub use phi::{exponential_integral, exponential_integrals};
 pub(crate) use pinv::PseudoInverse;
 pub use pinv::pinv;
 pub(crate) use rotation::{orthogonalizing, turn, two_rows};
+pub(crate) use sparse::SparseLu;
 pub use svd::{Svd, default_cutoff, least_squares, rank, svd};

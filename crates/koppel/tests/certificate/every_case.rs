@@ -201,6 +201,8 @@ fn a_solver_that_is_unstable_by_itself_is_not_trusted() {
         let coupling = CouplingConfig::foh(StartUp::Constant);
         let config = RunConfig { step: 2.4e-4, stop: 0.24, coupling, ..case.run.clone() };
         let (_, found) = certified(|| case.system().unwrap(), &config).unwrap();
+        let named = found.not_counted.iter().map(|one| one.split(' ').next().unwrap());
+        assert_eq!(named.collect::<Vec<_>>(), ["`left`", "`right`"]);
         let signs = found.signs.iter().any(|sign| sign.contains("solver is unstable at its step"));
         assert_eq!(
             (found.verdict == RunVerdict::Trusted, signs),

@@ -9,6 +9,7 @@ mod black_box;
 #[path = "../common/cases/mod.rs"]
 mod cases;
 mod every_case;
+mod fast_outputs;
 #[path = "../common/plain.rs"]
 mod plain;
 mod random;
@@ -96,6 +97,21 @@ fn five_hundred_random_systems() {
 #[test]
 fn random_systems_of_few_steps() {
     random_systems(8.0, 300);
+}
+
+/// Some two hundred states each: their errors are followed as those of small systems.
+#[test]
+fn systems_of_many_states() {
+    let (mut random, mut done) = (Random(3), 0);
+    while done < 4 {
+        let Some(example) = Example::of(&mut random, 80, 0.5, 60.0) else { continue };
+        done += 1;
+        let (table, found) = certified(|| example.system(), &example.config).unwrap();
+        let (error, band) = (worst(&table, &example.reference()), found.overall.unwrap());
+        println!("{error} in {band:?}");
+        assert_eq!(found.evidence, Evidence::LinearModel);
+        assert!(error > 0.3 || band.low <= error && error <= band.high, "{error} in {band:?}");
+    }
 }
 
 /// Two masses on a spring exchange power; what held inputs create is what the certificate says, by hand.

@@ -40,6 +40,11 @@ impl Example {
     /// One with so many steps.
     pub(crate) fn new(random: &mut Random, steps: f64) -> Option<Self> {
         let count = random.count(2, 5);
+        Self::of(random, count, 1.5, steps)
+    }
+
+    /// One of so many subsystems with gains up to this.
+    pub(crate) fn of(random: &mut Random, count: usize, gain: f64, steps: f64) -> Option<Self> {
         let mut parts = Vec::new();
         for _ in 0..count {
             let (n, m, p) = (random.count(1, 4), random.count(1, 2), random.count(1, 2));
@@ -57,7 +62,7 @@ impl Example {
                 let from = random.count(0, count - 1);
                 let output = random.count(1, parts[from].0.outputs());
                 let connection = Connection::new(&format!("s{from}.y{output}"), &format!("s{to}.u{input}"));
-                connections.push(connection.gain(random.between(-1.5, 1.5)));
+                connections.push(connection.gain(random.between(-gain, gain)));
             }
         }
         // From far below to beyond what holds can do.

@@ -6,6 +6,8 @@ use super::super::{Grid, significant};
 
 /// Outputs in the table.
 const SIGNALS: usize = 6;
+/// Solvers that are named.
+const SOLVERS: usize = 3;
 
 /// What the verdict rests on, and what looks wrong.
 pub(super) fn facts(certificate: &Certificate) -> Vec<(&'static str, String)> {
@@ -40,6 +42,22 @@ pub(super) fn errors(certificate: Option<&Certificate>) -> Grid {
 
 /// What the error is known from.
 fn evidence(certificate: &Certificate) -> Option<String> {
+    let known = known_from(certificate)?;
+    let solvers = &certificate.not_counted;
+    let more = if solvers.len() > SOLVERS {
+        format!(" and {} more", solvers.len() - SOLVERS)
+    } else {
+        String::new()
+    };
+    let named = solvers.iter().take(SOLVERS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(if solvers.is_empty() {
+        known
+    } else {
+        format!("{known}; not counted: own errors of the solvers of {named}{more}")
+    })
+}
+
+fn known_from(certificate: &Certificate) -> Option<String> {
     match (certificate.evidence, &certificate.confirmation) {
         (Evidence::LinearModel, _) => Some("the defects of the connections of a linear system".into()),
         (Evidence::Shadows, confirmation) => {

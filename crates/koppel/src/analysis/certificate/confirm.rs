@@ -3,7 +3,7 @@
 use super::SignalError;
 use super::points::Points;
 use super::signal::{Compared, differences, range};
-use super::verdict::{Band, RunVerdict, Shadow, agree};
+use super::verdict::{Band, RunVerdict, Shadow, TRUSTED, agree};
 use crate::signal::Bounds;
 use crate::system::SystemGraph;
 use serde::Serialize;
@@ -40,8 +40,12 @@ pub(super) struct Confirmed {
 
 /// Runs whose difference does not shrink from the larger steps to the smaller ones by this factor do not converge...
 const SHRINKS: f64 = 0.8;
-/// ... and separate from each other if they differ by less than this share of the whole in the first fifth of the run.
+/// ... and separate from each other if they differ by less than this share of the whole in the first fifth of the run...
 const SEPARATES: f64 = 0.2;
+/// ... but not if all of them swing: six points and less to come back, as [`Points::swinging`] counts.
+const SWINGS: f64 = 0.25;
+/// Runs that lie as near as this to the finest one lead there.
+const NEAR: f64 = 0.01;
 
 /// A run that is compared with its shadows.
 pub(super) struct Question<'a> {
@@ -79,28 +83,29 @@ pub(super) fn confirm(
         found.doubt = Some(format!("a run at a smaller step ends at {} s", fine.end()));
         return Ok(found);
     }
+    let mut coarse = None;
     if found.verdict == RunVerdict::Trusted {
-        question.compare_coarser(&mut found, shadows);
+        coarse = question.compare_coarser(&mut found, shadows);
     } else if let Some(output) = unresolved {
         found.verdict = RunVerdict::Unconfirmed;
         let name = graph.output_name(output);
         found.doubt = Some(format!("`{name}` changes too fast between communication points to compare runs"));
     }
     if found.verdict != RunVerdict::Trusted || is_strange {
-        question.compare_finest(&mut found, &fine, shadows);
+        question.compare_finest(&mut found, (&fine, coarse), shadows);
     }
     Ok(found)
 }
 
 impl Question<'_> {
     /// The coarser shadow of a run whose finer one leaves a chance of trust.
-    fn compare_coarser(&self, found: &mut Confirmed, shadows: &mut Shadows<'_>) {
+    fn compare_coarser(&self, found: &mut Confirmed, shadows: &mut Shadows<'_>) -> Option<Points> {
         let coarse = match shadows(Shadow::Coarser) {
             Ok(coarse) => coarse,
             Err(reason) => {
                 found.verdict = RunVerdict::Unconfirmed;
                 found.doubt = Some(reason);
-                return;
+                return None;
             }
         };
         let compared = differences(self.graph, (&coarse, self.points), Shadow::Coarser, self.order);
@@ -113,24 +118,40 @@ impl Question<'_> {
             found.verdict = RunVerdict::Unconfirmed;
             found.doubt = Some("runs at a smaller and a larger step do not agree on it".into());
         }
+        Some(coarse)
     }
 
     /// A run at a step far smaller decides where the others leave doubt; if there is none, what they say stays.
-    fn compare_finest(&self, found: &mut Confirmed, fine: &Points, shadows: &mut Shadows<'_>) {
+    fn compare_finest(
+        &self,
+        found: &mut Confirmed,
+        (fine, coarse): (&Points, Option<Points>),
+        shadows: &mut Shadows<'_>,
+    ) {
         let Ok(finest) = shadows(Shadow::Finest) else { return };
         if !reaches(&finest, self.points) {
             return;
         }
-        let Compared { errors, unresolved } =
+        // Nothing is interpolated: it shares the points of the run.
+        let Compared { errors, unresolved: _ } =
             differences(self.graph, (self.points, &finest), Shadow::Finest, self.order);
         let band = worst(&errors);
         (found.confirmation.finest, found.confirmation.ratio) = (Some(band.error), Shadow::Finest.ratio());
         let finer = found.confirmation.finer;
-        if band.verdict() == RunVerdict::Trusted && agree(finer, band.error) && band.allows(finer) {
-            found.verdict = RunVerdict::Trusted;
-            (found.band, found.errors, found.doubt) = (band, errors, None);
-            found.is_settled = true;
-            return;
+        if band.verdict() == RunVerdict::Trusted {
+            let led = if agree(finer, band.error) && band.allows(finer) {
+                Some(0.0)
+            } else {
+                let coarse = coarse.or_else(|| shadows(Shadow::Coarser).ok());
+                let coarse = coarse.filter(|coarse| reaches(coarse, self.points));
+                coarse.and_then(|coarse| self.leads(fine, &finest, &coarse))
+            };
+            if let Some(band) = led.map(|distance| band.up_to(distance)) {
+                found.verdict = RunVerdict::Trusted;
+                (found.band, found.errors, found.doubt) = (band, errors, None);
+                found.is_settled = true;
+                return;
+            }
         }
         if found.verdict == RunVerdict::Trusted {
             // The other two agree, and this one does not.
@@ -139,14 +160,14 @@ impl Question<'_> {
             return;
         }
         let is_wrong = found.verdict == RunVerdict::Wrong;
-        if unresolved.is_none() && band.verdict() == RunVerdict::Wrong {
+        if band.verdict() == RunVerdict::Wrong {
             let separating = self.separates(fine, &finest);
             found.verdict = if separating { RunVerdict::Unconfirmed } else { RunVerdict::Wrong };
             found.doubt = separating.then(|| {
                 "sensitive: runs at any step separate, small disturbances grow until all is different".into()
             });
             (found.band, found.errors) = (band, errors);
-        } else if !is_wrong && unresolved.is_none() && found.doubt.is_none() {
+        } else if !is_wrong && found.doubt.is_none() {
             // It lies nearer to the truth.
             (found.band, found.errors) = (band, errors);
         } else if is_wrong {
@@ -154,6 +175,24 @@ impl Question<'_> {
             found.doubt = Some("runs at smaller steps do not agree on it".into());
             found.band = Band { low: band.low, error: band.error, high: found.band.high };
         }
+    }
+
+    /// How far the finer shadow lies from the finest one at most, if runs at both other steps lead there; nothing if they do not.
+    ///
+    /// Each output of F is near, or nearer than that of G. What swings fast in time with the steps of S, as a source does that reaches
+    /// an output, cannot be compared between its points; but its mean can.
+    fn leads(&self, fine: &Points, finest: &Points, coarse: &Points) -> Option<f64> {
+        let range = |output: usize, bounds: &Bounds| range(self.graph, output, bounds);
+        let near = Points::differences(fine, finest, &range);
+        let far = Points::differences(coarse, finest, &range);
+        let distance = |output: usize| {
+            let (near, far) = (near[output], far[output]);
+            let (whole, mean) = (near.relative(), near.lasting());
+            let is_nearer = whole <= TRUSTED && near.rms <= SHRINKS * far.rms;
+            if whole <= NEAR || is_nearer { Some(whole) } else { Some(mean).filter(|mean| *mean <= NEAR) }
+        };
+        let outputs = (0..near.len()).filter(|output| self.graph.is_signal(*output));
+        outputs.map(distance).try_fold(0.0, |worst: f64, one| Some(worst.max(one?)))
     }
 
     /// True if the run and its shadows begin alike, do not come closer at smaller steps, and yet stay within their range.
@@ -166,7 +205,10 @@ impl Question<'_> {
             return false;
         };
         let (own, between) = (own[worst], between[worst]);
-        own.relative() <= 1.0 && between.rms > SHRINKS * own.rms && own.early <= SEPARATES * own.rms
+        let is_separating =
+            own.relative() <= 1.0 && between.rms > SHRINKS * own.rms && own.early <= SEPARATES * own.rms;
+        // What swings from each point to the next at any step is made by the coupling.
+        is_separating && [self.points, fine, finest].iter().any(|run| run.swinging(worst) < SWINGS)
     }
 }
 

@@ -1,21 +1,22 @@
 //! The global error of a run, from the defects of its connections.
 //!
-//! A coupled run is the monolithic system under a disturbance: with u = L y + δ(t) its error obeys
+//! A coupled run is the system under a disturbance: with u = L y + δ(t) its error obeys
 //!
-//!   e' = (A + B M L C) e + B M δ,    e_y = (C + D M L C) e + D M δ,    M = (I - L D)⁻¹           (1)
+//!   e' = A e + B w,    e_y = C e + D w,    w = δ + L e_y                                        (1)
 //!
 //! δ is what the inputs were given less what was connected to them, at every instant: given inputs are known, outputs inside
-//! a step are solved (see [`super::inside`]). (1) is exact for linear subsystems; there is no estimate of others. Solvers
-//! count as exact, but for explicit Euler's late look at its inputs.
+//! a step are solved (see [`super::inside`]). (1) is exact for linear subsystems, and [`super::spread`] solves it; there is no estimate of
+//! others. Solvers count as exact, but for explicit Euler's late look at its inputs.
 
 use super::inside::{Inside, Within};
-use super::stride::{Leap, Stride};
+use super::spread::{Part, Spread};
+use super::stride::Stride;
 use crate::analysis::linear_system::not_linear;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Run;
 use crate::solver::SolverConfig;
-use crate::system::{StateSpace, SubsystemId, monolithic_matrices};
+use crate::system::{StateSpace, SubsystemId, SystemGraph, monolithic_matrices};
 use std::f64::consts::PI;
 
 /// Parts of a step: at least, and at most, unless inputs have more pieces.
@@ -26,7 +27,7 @@ const IN_A_PIECE: usize = 3;
 /// How far the fastest mode may go in one part, as |λ| h.
 const PART: f64 = 0.7;
 
-/// Systems with more states get no estimate: it would cost more than their steps.
+/// Of larger matrices no eigenvalues are taken.
 const MOST_STATES: usize = 100;
 
 /// Damping ratio below which a pole vibrates.
@@ -38,18 +39,17 @@ const REMEMBERED: usize = 32;
 /// Solutions over steps of one length.
 struct Length {
     size: f64,
-    leap: Leap,
-    /// Over one part, of each subsystem.
+    /// Over one part, of each subsystem, and of the errors.
     strides: Vec<Stride>,
+    part: Part,
 }
 
 /// Follows a run.
 pub(super) struct Estimate {
     parts: Vec<Inside>,
-    closed: StateSpace,
     lengths: Vec<Length>,
-    /// e of (1).
-    state: Vec<f64>,
+    /// (1).
+    spread: Spread,
     /// What connections gave, inputs with external signals, outputs and defects at the ends of the parts of a step.
     given: Matrix,
     inputs: Matrix,
@@ -81,13 +81,12 @@ impl Estimate {
         if let Some(id) = (0..parts.len()).find(|id| !parts[*id].gives_outputs(run, *id)) {
             return Err(not_exact(run, id));
         }
-        let pieces = count_parts(run, &parts)?;
+        let mut spread = Spread::new(run.graph(), &parts)?;
+        let pieces = count_parts(run, &parts, &mut spread);
         let (inputs, outputs) = (run.graph().inputs(), run.graph().outputs());
-        let closed = close(run, &parts)?;
-        let states = closed.states();
         Ok(Estimate {
             lengths: Vec::new(),
-            state: vec![0.0; states],
+            spread,
             given: Matrix::zeros(pieces + 1, inputs),
             inputs: Matrix::zeros(pieces + 1, inputs),
             outputs: Matrix::zeros(pieces + 1, outputs),
@@ -99,7 +98,6 @@ impl Estimate {
             size: run.step_size(),
             changes: run.changes().made(),
             parts,
-            closed,
         })
     }
 
@@ -108,26 +106,26 @@ impl Estimate {
         if run.changes().made() != self.changes {
             self.jump(run)?;
         }
-        let at = self.fit(size)?;
+        let at = self.fit(run.graph(), size)?;
         self.size = size;
         self.note_inputs(run);
-        let Length { leap, strides, .. } = &mut self.lengths[at];
-        for (id, (inside, stride)) in self.parts.iter_mut().zip(strides).enumerate() {
+        let Length { strides, part, .. } = &mut self.lengths[at];
+        for (id, (inside, stride)) in self.parts.iter_mut().zip(&mut *strides).enumerate() {
             inside.follow(run, id, &self.inputs, Within { stride, out: &mut self.outputs });
         }
         note_defects(run, &self.given, &self.outputs, &mut self.defects);
         self.ends.copy_from_slice(self.defects.row(self.defects.rows() - 1));
         look_back(&self.lags, size, &mut self.defects);
-        leap.leap(&mut self.state, &self.defects);
-        self.closed.c.mul_vec_into(&self.state, &mut self.error);
-        if !run.network().reads_fresh() {
-            self.closed.d.mul_vec_add(&self.ends, &mut self.error);
+        self.spread.follow(run.graph(), &self.parts, (part, strides), &self.defects);
+        if run.network().reads_fresh() {
+            self.ends.fill(0.0);
         }
+        self.spread.outputs(run.graph(), &self.parts, &self.ends, &mut self.error);
         Ok(())
     }
 
     /// Where the solutions over steps of this length are.
-    fn fit(&mut self, size: f64) -> Result<usize> {
+    fn fit(&mut self, graph: &SystemGraph, size: f64) -> Result<usize> {
         let is_same = |length: &Length| (length.size - size).abs() <= 1e-9 * size;
         if let Some(at) = self.lengths.iter().position(is_same) {
             return Ok(at);
@@ -137,8 +135,10 @@ impl Estimate {
         }
         let count = self.defects.rows() - 1;
         let part = size / count as f64;
-        let strides = self.parts.iter().map(|inside| inside.solve(part)).collect::<Result<_>>()?;
-        self.lengths.push(Length { size, leap: Leap::new(&self.closed, part, count)?, strides });
+        let strides: Vec<Stride> =
+            self.parts.iter().map(|inside| inside.solve(part)).collect::<Result<_>>()?;
+        let part = self.spread.part(graph, &self.parts, &strides)?;
+        self.lengths.push(Length { size, strides, part });
         Ok(self.lengths.len() - 1)
     }
 
@@ -147,10 +147,9 @@ impl Estimate {
         let from = std::mem::replace(&mut self.changes, run.changes().made());
         self.renew(run)?;
         for (id, index, value) in run.changes().states_set(from) {
-            let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
             if index < self.parts[id].matrices.states() {
                 self.parts[id].set_state(index, value);
-                self.state[before + index] = 0.0;
+                self.spread.clear_state(id, index);
             }
         }
         Ok(())
@@ -195,8 +194,10 @@ impl Estimate {
                 "{whose} solver is unstable at its step of {step:e} s, even without coupling; use a smaller step"
             )
         };
-        if is_shared {
-            return grows(solvers[0], &self.closed.a).map(|step| words("the subsystems'", step));
+        let states: usize = self.parts.iter().map(|part| part.matrices.states()).sum();
+        if is_shared && states <= MOST_STATES {
+            let closed = close(run, &self.parts).ok()?;
+            return grows(solvers[0], &closed.a).map(|step| words("the subsystems'", step));
         }
         let one = |(id, part): (usize, &Inside)| {
             let step = grows(solvers[id], &part.matrices.a)?;
@@ -230,14 +231,13 @@ impl Estimate {
     /// Takes the matrices as they are now.
     fn renew(&mut self, run: &mut Run) -> Result<()> {
         let parts = inside(run)?;
-        let closed = close(run, &parts)?;
-        if closed.states() != self.state.len() {
+        let states = |parts: &[Inside]| parts.iter().map(|part| part.matrices.states()).sum::<usize>();
+        if states(&parts) != states(&self.parts) {
             return Err(unknown("the number of its states has changed".into()));
         }
         self.lengths.clear();
         self.parts.iter_mut().zip(parts).for_each(|(old, new)| old.renew(new));
-        self.closed = closed;
-        Ok(())
+        self.spread.renew(run.graph(), &self.parts)
     }
 }
 
@@ -280,23 +280,18 @@ fn inside(run: &mut Run) -> Result<Vec<Inside>> {
 }
 
 /// In how many parts steps are followed: enough for the fastest mode, coupled or not, and a multiple of the pieces of inputs.
-fn count_parts(run: &Run, parts: &[Inside]) -> Result<usize> {
-    let states: usize = parts.iter().map(|part| part.matrices.states()).sum();
-    if states > MOST_STATES {
-        return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
-    }
-    let closed = close(run, parts)?;
-    let mut fastest = 0.0_f64;
-    for matrix in parts.iter().map(|part| &part.matrices.a).chain([&closed.a]) {
-        if (1..=MOST_STATES).contains(&matrix.rows()) {
-            fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
+fn count_parts(run: &Run, parts: &[Inside], spread: &mut Spread) -> usize {
+    let mut fastest = spread.fastest(run.graph(), parts);
+    for a in parts.iter().map(|part| &part.matrices.a) {
+        if (1..=MOST_STATES).contains(&a.rows()) {
+            fastest = spectral_radius(a).map_or(fastest, |radius| fastest.max(radius));
         }
     }
     let wanted = (fastest * run.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
     let pieces = run.network().pieces();
     // Pieces may meet what they stand for at their ends, and miss it in between.
     let least = if pieces > 1 { IN_A_PIECE } else { 1 };
-    Ok(pieces * wanted.div_ceil(pieces).max(least))
+    pieces * wanted.div_ceil(pieces).max(least)
 }
 
 /// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.

@@ -12,12 +12,14 @@ mod points;
 mod power;
 mod ripple;
 mod signal;
+mod spread;
 mod stride;
 mod verdict;
 
 use crate::coupling::CouplingConfig;
 use crate::error::Error;
 use crate::run::Run;
+use crate::solver::SolverConfig;
 pub use confirm::{Confirmation, Shadows};
 use confirm::{Confirmed, Question, confirm, worst};
 use estimate::Estimate;
@@ -31,6 +33,9 @@ pub use verdict::{Band, RunVerdict, Shadow};
 
 /// Shorter runs tell too little of a system that is not linear.
 const FEWEST_STEPS: u64 = 30;
+
+/// Solvers with this tolerance leave errors that are too small to be stated.
+const ACCURATE: f64 = 1e-4;
 
 /// Where the error is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,6 +85,8 @@ pub struct Certificate {
     pub reason: String,
     /// Where the error is known from.
     pub evidence: Evidence,
+    /// Solvers whose own errors it does not count, although they may matter.
+    pub not_counted: Vec<String>,
     /// Error of the worst output.
     pub overall: Option<Band>,
     /// Error of every output, the largest first.
@@ -205,6 +212,7 @@ impl Certifier {
             verdict,
             reason,
             evidence: known.as_ref().map_or(Evidence::None, |known| known.evidence),
+            not_counted: not_counted(run),
             overall: known.as_ref().map(|known| known.band),
             confirmation: known.as_ref().and_then(|known| known.confirmation.clone()),
             error: known.map_or_else(Vec::new, |known| known.errors),
@@ -300,6 +308,20 @@ fn words(known: &Known) -> String {
         Some(doubt) => format!("{text}; {doubt}"),
         None => text,
     }
+}
+
+/// Solvers that are not accurate by themselves: with fixed steps, or a large tolerance.
+fn not_counted(run: &Run) -> Vec<String> {
+    let one = |id: usize| {
+        let how = match run.network().subsystem(id).capabilities().solver_config? {
+            SolverConfig::Adaptive(one) | SolverConfig::Stiff(one) if one.rtol > ACCURATE => {
+                format!("tolerance {:e}", one.rtol)
+            }
+            solver => format!("fixed steps of {:e} s", solver.fixed_step()?),
+        };
+        Some(format!("`{}` ({how})", run.graph().name(id)))
+    };
+    (0..run.graph().len()).filter_map(one).collect()
 }
 
 fn reason(error: &Error) -> String {

@@ -11,6 +11,16 @@ const MOST: usize = 16_000_000;
 /// Points of the polynomial between two rows.
 const CUBIC: usize = 4;
 
+/// The begin of a run, as a share of it, and its end.
+const EARLY: f64 = 0.2;
+
+/// Parts of a run over which means are taken.
+const THIRDS: usize = 3;
+
+/// Of differences above this share of the range, this share may come from what turns between communication points.
+const NOTICED: f64 = 0.01;
+const UNRESOLVED: f64 = 0.3;
+
 /// Times and outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
@@ -28,18 +38,30 @@ pub(super) struct Difference {
     pub(super) largest: f64,
     /// When that was.
     pub(super) time: f64,
-    /// The smaller of the ranges of both runs, as [`super::signal::range`] counts them.
+    /// The smaller of the ranges of both runs at the points of the coarser one, as [`super::signal::range`] counts them.
     pub(super) range: f64,
     /// Root mean square of what the finer run turns between its own points: of the cubic less the line.
-    pub(super) turning: f64,
-    /// Root mean square of the difference over the first fifth.
+    turning: f64,
+    /// Root mean square of the difference over the first fifth, [`EARLY`].
     pub(super) early: f64,
+    /// Root mean square of its means over each third.
+    lasting: f64,
 }
 
 impl Difference {
+    /// True if the output changes too fast between the points of the finer run to be compared elsewhere.
+    pub(super) fn is_unresolved(&self) -> bool {
+        self.rms > NOTICED * self.range && self.turning > UNRESOLVED * self.rms
+    }
+
     /// Over the range.
     pub(super) fn relative(&self) -> f64 {
-        self.rms / self.range
+        if self.rms == 0.0 { 0.0 } else { self.rms / self.range }
+    }
+
+    /// What lasts of it, over the range.
+    pub(super) fn lasting(&self) -> f64 {
+        if self.lasting == 0.0 { 0.0 } else { self.lasting / self.range }
     }
 }
 
@@ -107,6 +129,21 @@ impl Points {
         &self.values[k * self.width..(k + 1) * self.width]
     }
 
+    /// How much of what an output moves over the last fifth is from each point to the next: 1 if it swings between two values, 1/2 if
+    /// it takes four points to come back.
+    pub(super) fn swinging(&self, output: usize) -> f64 {
+        let begin = ((1.0 - EARLY) * self.times.len() as f64) as usize;
+        let mean = (begin..self.times.len()).map(|k| self.row(k)[output]).sum::<f64>()
+            / (self.times.len() - begin).max(1) as f64;
+        let (mut moves, mut turns) = (Deviation::default(), Deviation::default());
+        for k in begin.max(1)..self.times.len().saturating_sub(1) {
+            let [before, now, after] = [k - 1, k, k + 1].map(|k| self.row(k)[output]);
+            moves.add(now - mean);
+            turns.add(0.25 * (after - 2.0 * now + before));
+        }
+        if moves.rms() > 0.0 { turns.rms() / moves.rms() } else { 0.0 }
+    }
+
     /// How far the outputs are apart, at the points of the coarser run: the finer one is a cubic in between.
     ///
     /// `range` is the range of an output with these bounds.
@@ -116,10 +153,13 @@ impl Points {
         range: &dyn Fn(usize, &Bounds) -> f64,
     ) -> Vec<Difference> {
         let width = coarse.width;
+        // What has been in between, as a start that vanishes with the step, is no part of the range.
+        let mut seen = vec![Bounds::NONE; width];
+        coarse.values.iter().take(width).zip(&mut seen).for_each(|(y, seen)| seen.add(*y));
         let mut deviations = vec![Deviation::default(); width];
         let mut turnings = vec![Deviation::default(); width];
         let mut early = vec![Deviation::default(); width];
-        let fifth = coarse.start() + 0.2 * (coarse.end() - coarse.start());
+        let mut means = vec![[(0.0, f64::MIN_POSITIVE); THIRDS]; width];
         let mut worst = vec![(0.0, f64::NAN); width];
         let (mut from, last) = (0, fine.times.len());
         for (k, time) in coarse.times.iter().enumerate() {
@@ -137,25 +177,34 @@ impl Points {
             let weights = lagrange(times, *time);
             let left = times.partition_point(|t| t <= time).clamp(1, CUBIC - 1) - 1;
             let share = (time - times[left]) / (times[left + 1] - times[left]);
+            // How far it is through the run, and through a third of it, at whose ends means fade.
+            let way = (time - coarse.start()) / (coarse.end() - coarse.start());
+            let third = ((THIRDS as f64 * way) as usize).min(THIRDS - 1);
+            let weight = (std::f64::consts::PI * (THIRDS as f64 * way - third as f64)).sin().powi(2);
             for (output, (deviation, worst)) in deviations.iter_mut().zip(&mut worst).enumerate() {
                 let value: f64 = (0..CUBIC).map(|j| weights[j] * fine.row(from + j)[output]).sum();
+                seen[output].add(value);
                 let y = |j: usize| fine.row(from + j)[output];
                 turnings[output].add(value - y(left) - share * (y(left + 1) - y(left)));
                 let difference = coarse.row(k)[output] - value;
                 deviation.add(difference);
-                if *time <= fifth {
+                if way <= EARLY {
                     early[output].add(difference);
                 }
+                let (sum, weights) = &mut means[output][third];
+                (*sum, *weights) = (*sum + weight * difference, *weights + weight);
                 if difference.is_nan() || difference.abs() > worst.0 {
                     *worst = (difference.abs(), *time);
                 }
             }
         }
         let one = |(output, (deviation, (largest, time))): (usize, (&Deviation, (f64, f64)))| {
-            let of = |points: &Points| range(output, &points.bounds(output));
             let (rms, turning) = (deviation.rms(), turnings[output].rms());
-            let range = of(coarse).min(of(fine));
-            Difference { rms, largest, time, range, turning, early: early[output].rms() }
+            let range = range(output, &coarse.bounds(output)).min(range(output, &seen[output]));
+            let mut lasting = Deviation::default();
+            means[output].iter().for_each(|(sum, weights)| lasting.add(sum / weights));
+            let (early, lasting) = (early[output].rms(), lasting.rms());
+            Difference { rms, largest, time, range, turning, early, lasting }
         };
         deviations.iter().zip(worst).enumerate().map(one).collect()
     }
@@ -190,7 +239,19 @@ mod tests {
         let moved = points(60, 0.1, |t| [cubic(t)[0] + 0.5, 1.0 + if t > 5.95 { 2.0 } else { 0.0 }]);
         let found = Points::differences(&moved, &fine, &range);
         assert!((found[0].rms - 0.5).abs() < 1e-10, "{found:?}");
-        assert_eq!((found[1].largest, found[1].time, found[1].range), (2.0, 6.0, 0.0));
+        assert_eq!((found[1].largest, found[1].time), (2.0, 6.0));
+        assert!(found[1].range < 1e-12, "{found:?}");
+        assert!((found[0].lasting() * found[0].range - 0.5).abs() < 1e-10, "{found:?}");
+    }
+
+    #[test]
+    fn swings_from_point_to_point() {
+        let swinging = |period: f64| {
+            let turn = 2.0 * std::f64::consts::PI / period;
+            points(1000, 1.0, |t| [3.0 + (turn * t).cos(), 0.0]).swinging(0)
+        };
+        assert!((swinging(2.0) - 1.0).abs() < 1e-3 && (swinging(4.0) - 0.5).abs() < 1e-3);
+        assert!(swinging(20.0) < 0.03 && points(10, 1.0, |_| [1.0, 1.0]).swinging(0) == 0.0);
     }
 
     #[test]

@@ -21,10 +21,6 @@ const NO_RANGE: f64 = 1e-3;
 /// Errors below this share of the largest value, or of the nominal value, are within the tolerances of solvers.
 const SOLVED: f64 = 1e-9;
 
-/// Of differences above this share of the range, this share may come from what turns between communication points.
-const NOTICED: f64 = 0.01;
-const UNRESOLVED: f64 = 0.3;
-
 /// The range of an output with these bounds.
 pub(super) fn range(graph: &SystemGraph, output: usize, bounds: &Bounds) -> f64 {
     bounds.range().max(NO_RANGE * size(graph, output, bounds))
@@ -160,10 +156,9 @@ pub(super) fn differences(
     let range = |output: usize, bounds: &Bounds| range(graph, output, bounds);
     let found = Points::differences(coarse, fine, &range);
     // What turns between its own points cannot be compared at those of another run.
-    let unresolved = (0..found.len()).filter(|output| graph.is_signal(*output)).find(|output| {
-        let Difference { rms, range, turning, .. } = found[*output];
-        rms > NOTICED * range && turning > UNRESOLVED * rms
-    });
+    let unresolved = (0..found.len())
+        .filter(|output| graph.is_signal(*output))
+        .find(|output| found[*output].is_unresolved());
     let one = |output: usize| {
         let Difference { rms, largest, time, range, .. } = found[output];
         let size = size(graph, output, &coarse.bounds(output));

@@ -4,22 +4,27 @@
 //! | ----------------------- | ---------------------------------------------------- | ------------------------------ | ---------------------- |
 //! | linear model, e         | e / 1.5 to 1.5 e                                     | its upper end is at most 5 %   | its lower end > 10 %   |
 //! | shadows, E_F and E_G    | D_F / 2 to 2 max(E_F, E_G)                           | that, and both agree           | its lower end > 10 %   |
+//! | shadows, E_S            | D_S / 2 to 2 E_S                                     | that, and F and G lead to S    | its lower end > 10 %   |
 //!
-//! A *shadow* is the same run with another step: F at 0.618 H, G at 1.618 H. The ratio is irrational, so that no source that
-//! is sampled at H looks the same to it. With D the difference between run and shadow relative to the smaller range, and p
-//! the order of the coupling,
+//! A *shadow* is the same run with another step: F at 0.618 H, G at 1.618 H, S at H / 5. With D the difference between run and shadow
+//! relative to the smaller range, and p the order of the coupling,
 //!
-//!   E_F = D_F / (1 - 0.618^p),     E_G = D_G / (1.618^p - 1)                                            (1)
+//!   E_F = D_F / (1 - 0.618^p),     E_G = D_G / (1.618^p - 1),     E_S = D_S / (1 - 0.2^p)                (1)
 //!
-//! Both agree if they differ by no more than a factor of three, errors below 0.4 % counting as that. F is made first, and G
-//! only if F leaves a chance of trust. Where doubt is left, a third one decides, at 0.269 H: the run is trusted if that one agrees
-//! with F and 2 E is at most 5 %, wrong if D / 2 is above 10 %. Runs that differ from it as much as F does, but not at their
-//! begin, separate exponentially: of those nothing is known.
+//! F and G agree if E_F and E_G differ by no more than a factor of three, errors below 0.4 % counting as that. F is made first, and G
+//! only if F leaves a chance of trust. Their ratio is irrational, so that no source that is sampled at H looks the same to them.
+//!
+//! S decides where doubt is left. It shares all communication points of the run: nothing is interpolated, and outputs that move
+//! faster than the communication are compared rightly. But it is blind to a source with five periods in a step, as the run is.
+//! So the run is trusted if 2 E_S is at most 5 % and the other runs lead to S: E_F agrees; or F lies near S, or nearer than G, in each
+//! output, but for what has no mean over a third of the run (see [`super::confirm`]). The run is wrong if D_S / 2 is above 10 %. Runs
+//! that differ from S as much as F does, but not at their begin, separate exponentially: of those nothing is known, unless all swing from
+//! each point to the next, whatever the step is: such a swing is the coupling's own.
 
 use serde::Serialize;
 
 /// A run is trusted if its error is at most this at worst...
-const TRUSTED: f64 = 0.05;
+pub(super) const TRUSTED: f64 = 0.05;
 
 /// ... and wrong if it is more than this at best.
 const WRONG: f64 = 0.1;
@@ -84,7 +89,12 @@ impl Band {
 
     /// Also with another estimate, which may be larger.
     pub(super) fn with(self, other: Band) -> Self {
-        Band { high: at_least(self.high, other.high), ..self }
+        self.up_to(other.high)
+    }
+
+    /// Up to this at least.
+    pub(super) fn up_to(self, high: f64) -> Self {
+        Band { high: at_least(self.high, high), ..self }
     }
 
     /// What follows from it alone.
@@ -115,7 +125,7 @@ pub enum Shadow {
     Finer,
     /// At 1.618 of its step.
     Coarser,
-    /// At 0.269 of its step.
+    /// At a fifth of its step.
     Finest,
 }
 
@@ -126,8 +136,7 @@ impl Shadow {
         match self {
             Shadow::Finer => 1.0 / golden,
             Shadow::Coarser => golden,
-            // No power of the other ratios: what is sampled alike by those is not by this.
-            Shadow::Finest => 1.0 / (1.0 + std::f64::consts::E),
+            Shadow::Finest => 0.2,
         }
     }
 

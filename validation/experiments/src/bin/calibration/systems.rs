@@ -179,23 +179,20 @@ fn chaotic(random: &mut SplitMix64, _: f64) -> Parts {
     }
 }
 
-/// A source in time with the steps.
+/// A source in time with the steps, or with a fifth of them.
 fn aliasing(random: &mut SplitMix64, step: f64) -> Parts {
+    let wave = move |random: &mut SplitMix64| {
+        let k = [0.5, 1.0, 2.0, 5.0, 13.0, 21.0][random.below(6)];
+        let phase = if random.happens(0.5) { 0.0 } else { between(random, 0.0, 6.0) };
+        format!("sin({:?} * time + {phase:?})", 2.0 * std::f64::consts::PI * k / step)
+    };
     let source = move |random: &mut SplitMix64| {
-        let k = [0.5, 1.0, 2.0, 13.0, 21.0][random.below(5)];
-        let (w, centre, rate) =
-            (2.0 * std::f64::consts::PI * k / step, between(random, 0.0, 0.5), frequency(random) * 0.3);
-        format!(
-            "state x = 0\nder(x) = {rate:?} * ((({centre:?} + sin({w:?} * time))^2) - x + 0.5 * u)\ny = x\n"
-        )
+        let (wave, centre, rate) = (wave(random), between(random, 0.0, 0.5), frequency(random) * 0.3);
+        format!("state x = 0\nder(x) = {rate:?} * ((({centre:?} + {wave})^2) - x + 0.5 * u)\ny = x\n")
     };
     let direct = move |random: &mut SplitMix64| {
-        let k = [0.5, 1.0, 2.0, 13.0, 21.0][random.below(5)];
-        let rate = frequency(random);
-        format!(
-            "state x = 0.5\nder(x) = {rate:?} * (u - x)\ny = x + 0.3 * sin({:?} * time)\n",
-            2.0 * std::f64::consts::PI * k / step
-        )
+        let (wave, rate) = (wave(random), frequency(random));
+        format!("state x = 0.5\nder(x) = {rate:?} * (u - x)\ny = x + 0.3 * {wave}\n")
     };
     several(random, &[&source, &direct, &oscillator, &lag])
 }
