@@ -89,6 +89,7 @@ pub(crate) enum Command {
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
     /// Shows which FMUs this machine can run, and what to install for the others.
+    #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor {
         /// Prints one JSON document.
         #[arg(long)]
@@ -177,6 +178,11 @@ Examples:
   koppel new                                   writes system.toml, with the main settings explained
   koppel new car --from quarter-truck          writes car.toml, a copy of an example system
   koppel new --list                            names of the example systems";
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  koppel doctor                                what this machine can run
+  koppel doctor --json                         the same for programs";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

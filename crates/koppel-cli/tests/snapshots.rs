@@ -52,6 +52,7 @@ fn commands() -> Vec<(&'static str, String, Vec<&'static str>)> {
         good("help-study-merge", &["study", "merge", "--help"]),
         good("help-study-analyse", &["study", "analyse", "--help"]),
         good("help-study-jobs", &["study", "jobs", "--help"]),
+        good("help-doctor", &["doctor", "--help"]),
         good("help-completions", &["completions", "--help"]),
         good("help-exit-codes", &["exit-codes", "--help"]),
         good("hinf", &["hinf", "--step", "0.01", "--disc", "0.001"]),

@@ -28,6 +28,14 @@ const MOST_SHOWN: usize = 8;
 /// Searches the settings of a run.
 pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     check_numbers(arguments)?;
+    if arguments.apply.is_some() && system_file::is_fmu(&arguments.file) {
+        let message =
+            format!("`{}` is one FMU: it has no file of settings to write to", arguments.file.display());
+        return Err(Failure::words(
+            message,
+            "name it in a system file, fmu = \"FILE\" below [subsystems.NAME]",
+        ));
+    }
     let mut session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
     session.spec.warnings().iter().for_each(|text| note("warning", text));

@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn steps_are_those_that_a_user_would_write() {
-        assert_eq!([0.002, 0.0199999999999, 0.3, 12.0, 5e-7].map(nice), [0.002, 0.01, 0.2, 10.0, 5e-7]);
+        assert_eq!([0.002, 0.0199, 0.3, 12.0, 5e-7].map(nice), [0.002, 0.01, 0.2, 10.0, 5e-7]);
+        assert_eq!(nice(0.7 - 0.5), 0.2, "rounding makes no smaller step");
     }
 
     #[test]
