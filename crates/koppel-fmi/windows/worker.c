@@ -29,7 +29,7 @@ struct control {
     uint64_t base;     /* where the worker has mapped it */
     uint64_t at;       /* offset of the message */
     uint64_t answer;   /* what the reply is */
-    uint64_t patience; /* how long to wait awake, in microseconds */
+    uint64_t patience; /* how long to wait awake at least, in microseconds; 0: not at all */
     uint64_t running;  /* index of the call that runs */
     uint64_t exception, address;
     uint64_t addresses[8]; /* of what FMUs are given to call */
@@ -86,23 +86,33 @@ static DWORD WINAPI read_input(void *input) {
     return 0;
 }
 
+/* Waits awake as long as requests usually take to come, and as long again; what usually takes longer than 2 ms is slept
+ * through. */
 static void await_request(void) {
+    static double usual; /* in microseconds */
     struct control *c = control();
     LARGE_INTEGER begin, now, frequency;
+    double waited, patience = usual > 2000 ? 0 : 2 * usual;
     int k;
     for (k = 0; k < 200; k++) {
-        if (c->request != seen) goto out;
+        if (c->request != seen) {
+            usual *= 0.875;
+            goto out;
+        }
         __builtin_ia32_pause();
     }
+    if (patience < c->patience && usual <= 2000) patience = c->patience;
+    if (!c->patience) patience = 0;
     QueryPerformanceFrequency(&frequency);
     QueryPerformanceCounter(&begin);
     do {
         for (k = 0; k < 64; k++) {
-            if (c->request != seen) goto out;
+            if (c->request != seen) goto learn;
             __builtin_ia32_pause();
         }
         QueryPerformanceCounter(&now);
-    } while ((uint64_t)(now.QuadPart - begin.QuadPart) * 1000000 < c->patience * (uint64_t)frequency.QuadPart);
+        waited = (double)(now.QuadPart - begin.QuadPart) * 1e6 / (double)frequency.QuadPart;
+    } while (waited < patience);
     for (;;) {
         c->worker_sleeps = 1;
         __sync_synchronize();
@@ -110,6 +120,10 @@ static void await_request(void) {
         WaitForSingleObject(wake, 1000);
     }
     c->worker_sleeps = 0;
+learn:
+    QueryPerformanceCounter(&now);
+    waited = (double)(now.QuadPart - begin.QuadPart) * 1e6 / (double)frequency.QuadPart;
+    usual += 0.125 * ((waited < 4000 ? waited : 4000) - usual);
 out:
     __sync_synchronize();
     seen = c->request;

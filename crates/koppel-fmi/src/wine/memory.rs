@@ -28,7 +28,7 @@ pub(super) struct Control {
     pub(super) at: AtomicU64,
     /// What the reply is.
     pub(super) answer: AtomicU64,
-    /// How long the worker waits awake, in microseconds.
+    /// How long the worker waits awake at least, in microseconds; 0: not at all.
     pub(super) patience: AtomicU64,
     /// Index of the call that runs.
     pub(super) running: AtomicU64,
